@@ -1,0 +1,69 @@
+# Everything runs in .venv, a private environment; no activated one is needed.
+
+PYTHON ?= python3
+JOBS ?= 2
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+LOCK := requirements.lock
+LOCK_NOTE := \# All extras, pinned for Python 3.11+ on every platform; made by `make lock`.
+
+export UV_PYTHON_DOWNLOADS := never
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL: # the tools use JOBS processes themselves
+.SILENT:
+.PHONY: help setup demo test check lint bench lock clean
+
+help: ## Say what can be made
+	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: $(STAMP) ## Build .venv with the project and all extras (PYTHON=... picks the Python)
+
+demo: $(STAMP) ## Reproduce the paper; the report goes to out/report
+	$(BIN)/foretell reproduce --out out/report
+
+test: lint ## Run every check and every test
+	$(BIN)/python -m pytest -q -n $(JOBS)
+
+check: lint ## The fast loop: every check, and the tests that neither compile nor take long
+	$(BIN)/python -m pytest -m "not compiled and not slow" -q -n $(JOBS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/deptry src
+
+bench: $(STAMP) ## Run the benchmarks
+	$(BIN)/python -m benchmarks
+
+lock: $(STAMP) ## Make requirements.lock again from pyproject.toml (UPGRADE=1 takes newer versions)
+	cp $(LOCK) .venv/$(LOCK)
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+	  --fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+	  --python $(BIN)/python --quiet $(if $(UPGRADE),--upgrade) --output-file .venv/$(LOCK)
+	{ printf '%s\n' '$(LOCK_NOTE)'; cat .venv/$(LOCK); } > .venv/$(LOCK).new
+	cmp -s .venv/$(LOCK).new $(LOCK) || cp .venv/$(LOCK).new $(LOCK)
+
+clean: ## Remove the environment, caches and build files; results in out/ stay
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml $(LOCK) | $(BIN)/python
+	echo "Installing foretell and its extras into .venv: a minute or two the first time"
+	$(PIP) install --require-hashes -r $(LOCK)
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(BIN)/python:
+	command -v "$(PYTHON)" > /dev/null || { \
+	  echo "foretell needs Python 3.11 or newer, and there is no $(PYTHON): name one with make PYTHON=..." >&2; \
+	  exit 1; }
+	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "foretell needs Python 3.11 or newer, got $$("$(PYTHON)" --version 2>&1): name one with make PYTHON=..." >&2; \
+	  exit 1; }
+	"$(PYTHON)" -m venv .venv || { rm -rf .venv; exit 1; }

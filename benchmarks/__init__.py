@@ -1,0 +1,1 @@
+"""What is timed, run as a whole with ``python -m benchmarks``."""

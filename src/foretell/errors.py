@@ -1,0 +1,75 @@
+"""Every error that foretell raises on purpose.
+
+    ForetellError
+    ├── InvalidInput       a value that cannot be used (also a ValueError)
+    ├── UnknownName        no policy, scenario, action or signal of that name (also a KeyError)
+    ├── MissingExtra       an optional part is not installed (also an ImportError)
+    ├── DecisionError      feedback that fits no open decision (also a LookupError)
+    ├── DamagedFile        a saved file that cannot be trusted
+    └── PolicyDefect       a policy broke one of the laws in `foretell.policies.check`
+
+A message is one sentence: what is wrong, what was got, what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class ForetellError(Exception):
+    """The root of all errors raised on purpose."""
+
+
+class InvalidInput(ForetellError, ValueError):
+    """A value that cannot be used."""
+
+
+class UnknownName(ForetellError, KeyError):
+    """A name that nothing goes by."""
+
+    def __str__(self) -> str:
+        """Show the sentence as it is, where KeyError would quote it."""
+        return str(self.args[0])
+
+    @classmethod
+    def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownName:
+        """Make the error for `name`, with the nearest known name as advice.
+
+        >>> print(UnknownName.of("policy", "ubc", ["ucb", "sw-ucb"]))
+        there is no policy 'ubc': did you mean 'ucb'?
+        >>> print(UnknownName.of("signal", "xyz", ["none", "click"]))
+        there is no signal 'xyz': choose one of 'none', 'click'
+        """
+        known = list(known)
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+        advice = (
+            f"did you mean {close[0]!r}?"
+            if close
+            else "choose one of " + ", ".join(repr(one) for one in known)
+        )
+        return cls(f"there is no {kind} {name!r}: {advice}")
+
+
+class MissingExtra(ForetellError, ImportError):
+    """An optional part is not installed."""
+
+
+class DecisionError(ForetellError, LookupError):
+    """Feedback that fits no open decision."""
+
+
+class DamagedFile(ForetellError):
+    """A saved file that cannot be trusted."""
+
+
+class PolicyDefect(ForetellError, AssertionError):
+    """A policy broke one of the laws that every policy obeys; `law` names it."""
+
+    def __init__(self, law: str, detail: str) -> None:
+        """Name the broken law and say how it was seen."""
+        super().__init__(f"{law}: {detail}")
+        self.law = law

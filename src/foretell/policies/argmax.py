@@ -1,0 +1,45 @@
+"""The action with the largest value, ties broken at random."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from foretell.kernel import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from foretell.types import Bools, Floats
+
+TIE = 1e-12
+"""Values this close to the largest are ties: otherwise the rounding of sums would choose."""
+
+
+@kernel
+def argmax(values: Floats, eligible: Bools, rng: np.random.Generator) -> int:
+    """Give an eligible action whose value is within TIE of the largest, uniformly at random."""
+    best = -math.inf
+    for action in range(values.size):
+        if eligible[action] and values[action] > best:
+            best = values[action]
+    ties = 0
+    chosen = 0
+    for action in range(values.size):
+        if eligible[action] and values[action] >= best - TIE:
+            ties += 1
+            chosen = action
+    if ties == 1:
+        return chosen
+    skip = int(rng.random() * ties)
+    for action in range(values.size):
+        if eligible[action] and values[action] >= best - TIE:
+            if skip == 0:
+                return action
+            skip -= 1
+    return chosen
+
+
+def tied(values: Floats, eligible: Bools) -> Bools:
+    """Mark the eligible actions among which `argmax` draws."""
+    return eligible & (values >= values[eligible].max() - TIE)

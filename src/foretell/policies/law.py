@@ -1,0 +1,98 @@
+"""Counts of signals per action, over all rounds or over a window of the latest ones.
+
+[Vernade2020, Eq. (2)]: N^W_t(a) counts the plays of a in the last W rounds, and the law of a is
+estimated by the share of each signal among them. A play whose signal is not there yet counts in
+N^W_t(a) but not in the estimate, so that it does not bias it. Every update is O(1): the round
+that leaves the window is found in a ring, by its number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foretell.kernel import kernel
+
+if TYPE_CHECKING:
+    from foretell.types import Bools, Ints
+
+NOTHING = -1
+"""Marks a place of the ring without a play, or a play without its signal."""
+
+
+class Law(NamedTuple):
+    """Signals seen, by action: what is known about the law p_t(signal | action)."""
+
+    counts: Ints
+    """(actions, signals): signals seen in the window."""
+    seen: Ints
+    """(actions,): their sum over signals."""
+    plays: Ints
+    """(actions,): plays in the window, signal seen or not: N^W_t(a) before max{1, ·}."""
+    ever: Bools
+    """(actions,): played at least once, in the window or before it."""
+    action: npt.NDArray[np.int32]
+    """(window,): the action of round t at place t mod window; empty without a window."""
+    signal: npt.NDArray[np.int32]
+    """(window,): its signal."""
+    clock: Ints
+    """(1,): the rounds played so far."""
+
+
+def new_law(actions: int, signals: int, window: int | None) -> Law:
+    """Know nothing yet."""
+    return Law(
+        counts=np.zeros((actions, signals), np.int64),
+        seen=np.zeros(actions, np.int64),
+        plays=np.zeros(actions, np.int64),
+        ever=np.zeros(actions, np.bool_),
+        action=np.full(window or 0, NOTHING, np.int32),
+        signal=np.full(window or 0, NOTHING, np.int32),
+        clock=np.zeros(1, np.int64),
+    )
+
+
+@kernel
+def law_play(law: Law, t: int, action: int) -> None:
+    """Let round t, with this action, enter the window, and the oldest round leave it."""
+    window = law.action.size
+    if window > 0:
+        place = t % window
+        leaving = law.action[place]
+        if leaving != NOTHING:
+            law.plays[leaving] -= 1
+            signal = law.signal[place]
+            if signal != NOTHING:
+                law.counts[leaving, signal] -= 1
+                law.seen[leaving] -= 1
+        law.action[place] = action
+        law.signal[place] = NOTHING
+    law.plays[action] += 1
+    law.ever[action] = True
+    law.clock[0] = t + 1
+
+
+@kernel
+def law_observe(law: Law, t: int, action: int, signal: int) -> None:
+    """Count the signal of round t, unless that round has left the window."""
+    window = law.action.size
+    if window > 0:
+        if t < law.clock[0] - window:
+            return
+        law.signal[t % window] = signal
+    law.counts[action, signal] += 1
+    law.seen[action] += 1
+
+
+@kernel
+def law_forget(law: Law) -> None:
+    """Drop every count; the next round is round 0."""
+    law.counts[:] = 0
+    law.seen[:] = 0
+    law.plays[:] = 0
+    law.ever[:] = False
+    law.action[:] = NOTHING
+    law.signal[:] = NOTHING
+    law.clock[0] = 0

@@ -1,0 +1,118 @@
+"""NSD-PSRL: posterior sampling on a windowed law and a delayed theta [Vernade2020, App. F]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from foretell.kernel import kernel
+from foretell.policies.argmax import argmax
+from foretell.policies.law import Law, law_forget, law_observe, law_play, new_law
+from foretell.policies.registry import register
+from foretell.policies.spec import Spec, capped, check_window
+from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward, reward_sum
+from foretell.policies.verbs import begin, choose, credit, forget, observe, play, uncredit
+from foretell.types import Bools, Floats, Problem
+
+
+@register("nsd-psrl")
+@dataclass(frozen=True)
+class NsdPsrl(Spec):
+    """Posterior sampling on a windowed law and an unwindowed, delayed theta.
+
+    Each round draws a law from Dirichlet(1 + counts in the window) for every action and a theta
+    from Beta(1 + rewards, 1 + misses) for every signal, and plays the best action of the draw.
+    Rewards inside [0, 1] count as fractions of both; Gaussian ones have the posterior
+    N(sum / (n + 1), 1 / (n + 1)) in units of their scale.
+    """
+
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_window(self.window)
+
+
+class NsdPsrlState(NamedTuple):
+    """The law in the window, and theta from every reward."""
+
+    gaussian: bool
+    law: Law
+    theta: Rewards
+    scratch: Floats
+    scratch_theta: Floats
+
+
+@begin.register
+def _begin(spec: NsdPsrl, problem: Problem) -> NsdPsrlState:
+    return NsdPsrlState(
+        gaussian=problem.rewards == "gaussian",
+        law=new_law(problem.actions, problem.signals, capped(spec.window, problem.horizon)),
+        theta=new_rewards(problem.signals),
+        scratch=np.zeros(problem.actions),
+        scratch_theta=np.zeros(problem.signals),
+    )
+
+
+@kernel
+def sample_theta(theta: Rewards, gaussian: bool, sample: Floats, rng: np.random.Generator) -> None:
+    """Draw the mean reward of every signal from its posterior."""
+    for signal in range(sample.size):
+        received = theta.counts[signal]
+        total = reward_sum(theta, signal)
+        if gaussian:
+            noise = rng.standard_normal() / math.sqrt(received + 1.0)
+            sample[signal] = total / (received + 1.0) + noise
+        else:
+            sample[signal] = rng.beta(1.0 + total, 1.0 + received - total)
+
+
+@kernel
+def sample_value(law: Law, action: int, theta: Floats, rng: np.random.Generator) -> float:
+    """Draw p ~ Dirichlet(1 + counts of the action) and give p·theta."""
+    mass = 0.0
+    value = 0.0
+    for signal in range(theta.size):
+        weight = rng.standard_gamma(1.0 + law.counts[action, signal])
+        mass += weight
+        value += weight * theta[signal]
+    return value / mass
+
+
+@choose.register
+def _choose(state: NsdPsrlState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
+    sample_theta(state.theta, state.gaussian, state.scratch_theta, rng)
+    for action in range(state.scratch.size):
+        if state.law.ever[action]:
+            state.scratch[action] = sample_value(state.law, action, state.scratch_theta, rng)
+        else:
+            state.scratch[action] = math.inf
+    return argmax(state.scratch, eligible, rng)
+
+
+@play.register
+def _play(state: NsdPsrlState, t: int, action: int) -> None:
+    law_play(state.law, t, action)
+
+
+@observe.register
+def _observe(state: NsdPsrlState, t: int, action: int, signal: int) -> None:
+    law_observe(state.law, t, action, signal)
+
+
+@credit.register
+def _credit(state: NsdPsrlState, t: int, action: int, signal: int, reward: float) -> None:
+    add_reward(state.theta, signal, reward)
+
+
+@uncredit.register
+def _uncredit(state: NsdPsrlState, t: int, action: int, signal: int, reward: float) -> None:
+    remove_reward(state.theta, signal, reward)
+
+
+@forget.register
+def _forget(state: NsdPsrlState) -> None:
+    law_forget(state.law)

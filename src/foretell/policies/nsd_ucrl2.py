@@ -1,0 +1,156 @@
+"""NSD-UCRL2: Algorithm 1 of [Vernade2020]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from foretell.kernel import kernel
+from foretell.policies.argmax import argmax
+from foretell.policies.law import Law, law_forget, law_observe, law_play, new_law
+from foretell.policies.optimism import optimistic_value, sort_signals
+from foretell.policies.radius import anytime_horizon, law_constant, theta_constant
+from foretell.policies.registry import register
+from foretell.policies.spec import Spec, capped, check_delta, check_scale, check_window, option
+from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward, reward_mean
+from foretell.policies.verbs import (
+    begin,
+    choose,
+    credit,
+    forget,
+    indices,
+    observe,
+    play,
+    uncredit,
+)
+from foretell.types import Bools, Floats, Ints, Problem
+
+
+@register("nsd-ucrl2")
+@dataclass(frozen=True)
+class NsdUcrl2(Spec):
+    """Optimism on a windowed law and an unwindowed, delayed theta: the paper's algorithm.
+
+    `window` is W (None: no window), `delta` the error probability. `scale` multiplies both radii;
+    1 is the paper's.
+    """
+
+    window: int | None = None
+    delta: float = 0.1
+    scale: float = option(1.0)
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_window(self.window)
+        check_delta(self.delta)
+        check_scale(self.scale)
+
+
+class NsdUcrl2State(NamedTuple):
+    """The law in the window, theta from every reward, and the constants of their radii."""
+
+    window: float
+    delta: float
+    scale: float
+    ceiling: float
+    """U never exceeds it: 1, or +inf for Gaussian rewards."""
+    law_constant: float
+    """C_{W,T,delta}; 0 where the horizon is unknown and it moves with t."""
+    theta_constant: float
+    """C_{T,delta}, likewise."""
+    law: Law
+    theta: Rewards
+    scratch: Floats
+    scratch_upper: Floats
+    scratch_order: Ints
+
+
+@begin.register
+def _begin(spec: NsdUcrl2, problem: Problem) -> NsdUcrl2State:
+    actions, signals, horizon = problem.actions, problem.signals, problem.horizon
+    window = math.inf if spec.window is None else float(spec.window)
+    return NsdUcrl2State(
+        window=window,
+        delta=float(spec.delta),
+        scale=float(spec.scale),
+        ceiling=1.0 if problem.rewards == "bounded" else math.inf,
+        law_constant=law_constant(actions, signals, window, horizon, spec.delta)
+        if horizon
+        else 0.0,
+        theta_constant=theta_constant(signals, horizon, spec.delta) if horizon else 0.0,
+        law=new_law(actions, signals, capped(spec.window, horizon)),
+        theta=new_rewards(signals),
+        scratch=np.zeros(actions),
+        scratch_upper=np.zeros(signals),
+        scratch_order=np.arange(signals),
+    )
+
+
+@kernel
+def upper_theta(
+    theta: Rewards, constant: float, scale: float, ceiling: float, upper: Floats
+) -> None:
+    """Write U_t(s) = min{1, theta_hat(s) + sqrt(C_{T,delta} / N^D_t(s))}, Eq. (3), into `upper`."""
+    for signal in range(upper.size):
+        radius = scale * math.sqrt(constant / max(1, theta.counts[signal]))
+        upper[signal] = min(ceiling, reward_mean(theta, signal) + radius)
+
+
+@indices.register
+def _indices(state: NsdUcrl2State, t: int, out: Floats) -> None:
+    """Write rho⁺_t(a), Eq. (4): +inf before the first play, max U for one that left the window."""
+    law = state.law
+    upper = state.scratch_upper
+    order = state.scratch_order
+    constant = state.law_constant
+    of_theta = state.theta_constant
+    if constant == 0.0:
+        horizon = anytime_horizon(t)
+        constant = law_constant(out.size, upper.size, state.window, horizon, state.delta)
+        of_theta = theta_constant(upper.size, horizon, state.delta)
+    upper_theta(state.theta, of_theta, state.scale, state.ceiling, upper)
+    sort_signals(upper, order)
+    for action in range(out.size):
+        if not law.ever[action]:
+            out[action] = math.inf
+        elif law.seen[action] == 0:
+            out[action] = upper[order[0]]
+        else:
+            radius = state.scale * math.sqrt(constant / law.plays[action])
+            out[action] = optimistic_value(
+                law.counts, action, law.seen[action], radius, upper, order
+            )
+
+
+@choose.register
+def _choose(state: NsdUcrl2State, t: int, eligible: Bools, rng: np.random.Generator) -> int:
+    indices(state, t, state.scratch)
+    return argmax(state.scratch, eligible, rng)
+
+
+@play.register
+def _play(state: NsdUcrl2State, t: int, action: int) -> None:
+    law_play(state.law, t, action)
+
+
+@observe.register
+def _observe(state: NsdUcrl2State, t: int, action: int, signal: int) -> None:
+    law_observe(state.law, t, action, signal)
+
+
+@credit.register
+def _credit(state: NsdUcrl2State, t: int, action: int, signal: int, reward: float) -> None:
+    add_reward(state.theta, signal, reward)
+
+
+@uncredit.register
+def _uncredit(state: NsdUcrl2State, t: int, action: int, signal: int, reward: float) -> None:
+    remove_reward(state.theta, signal, reward)
+
+
+@forget.register
+def _forget(state: NsdUcrl2State) -> None:
+    law_forget(state.law)

@@ -1,0 +1,149 @@
+"""Which policies there are, what each needs, and how one is named in text."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from foretell.errors import InvalidInput, UnknownName
+from foretell.policies.spec import Spec
+from foretell.policies.verbs import begin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from foretell.types import Problem, RewardKind
+
+SpecClass = TypeVar("SpecClass", bound=type[Spec])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the registry knows about a policy."""
+
+    name: str
+    spec: type[Spec]
+    summary: str
+    rewards: tuple[RewardKind, ...]
+    """The kinds of reward it can learn from."""
+    lab_only: bool
+    """It is told what nobody knows outside a simulation (change points, undelayed rewards)."""
+    undelayed: bool
+    """The simulator gives it every reward at once."""
+    stream: bool
+    """It reads signals as a stream, so the order of arrival matters to it."""
+
+
+_entries: dict[str, Entry] = {}
+
+
+def register(
+    name: str,
+    *,
+    rewards: tuple[RewardKind, ...] = ("bounded", "gaussian"),
+    lab_only: bool = False,
+    undelayed: bool = False,
+    stream: bool = False,
+) -> Callable[[SpecClass], SpecClass]:
+    """Register a spec class under `name`: a class decorator, for our policies and for yours.
+
+    The first line of the class's docstring is its summary. The same name may be registered
+    again by a class of the same name, so that a file can be reloaded.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise InvalidInput(
+            f"a policy's name is lower-case words joined by dashes, got {name!r}: "
+            f"for instance 'my-policy'"
+        )
+
+    def decorate(spec: SpecClass) -> SpecClass:
+        if not (dataclasses.is_dataclass(spec) and issubclass(spec, Spec)):
+            raise InvalidInput(
+                f"a policy's spec must be a dataclass derived from foretell.Spec, "
+                f"got {spec.__name__}: put @register above @dataclass(frozen=True)"
+            )
+        taken = _entries.get(name)
+        if taken is not None and taken.spec.__qualname__ != spec.__qualname__:
+            raise InvalidInput(
+                f"the policy name {name!r} is taken by {taken.spec.__qualname__}: choose another"
+            )
+        spec.name = name
+        summary = (spec.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+        _entries[name] = Entry(name, spec, summary, rewards, lab_only, undelayed, stream)
+        return spec
+
+    return decorate
+
+
+def policies() -> dict[str, Entry]:
+    """List every registered policy by name."""
+    return dict(sorted(_entries.items()))
+
+
+def entry(spec: Spec) -> Entry:
+    """Give the registry's entry of a spec."""
+    found = _entries.get(spec.name)
+    if found is None or found.spec is not type(spec):
+        raise InvalidInput(
+            f"the spec {type(spec).__name__} is not registered: decorate it with @foretell.register"
+        )
+    return found
+
+
+def policy(text: str | Spec) -> Spec:
+    """Read a spec from its printed form; a spec is given back as it is.
+
+    >>> policy("sw-ucb(window=800)").window
+    800
+    """
+    if isinstance(text, Spec):
+        return text
+    match = re.fullmatch(r"\s*([A-Za-z0-9_-]+)\s*(?:\((.*)\))?\s*", text, flags=re.DOTALL)
+    if match is None:
+        raise InvalidInput(
+            f"cannot read the policy {text!r}: write it as name(field=value, …), "
+            f"for instance 'nsd-ucrl2(window=800)'"
+        )
+    name, arguments = match.group(1), match.group(2) or ""
+    if name not in _entries:
+        raise UnknownName.of("policy", name, _entries)
+    spec = _entries[name].spec
+    return spec(**_read_arguments(spec, name, arguments))
+
+
+def start(spec: Spec, problem: Problem) -> Any:
+    """Begin a registered policy, refusing a problem that it does not accept."""
+    accepted = entry(spec).rewards
+    if problem.rewards not in accepted:
+        raise InvalidInput(
+            f"{spec.name} learns from {' or '.join(accepted)} rewards only, "
+            f"got {problem.rewards} ones: choose another policy"
+        )
+    return begin(spec, problem)
+
+
+def _read_arguments(spec: type[Spec], name: str, arguments: str) -> dict[str, Any]:
+    fields = [field.name for field in dataclasses.fields(spec)]
+    try:
+        call = ast.parse(f"f({arguments})", mode="eval").body
+        assert isinstance(call, ast.Call)  # noqa: S101  the text was built as a call
+        if call.args:
+            raise InvalidInput(
+                f"{name} takes its fields by name, got {ast.unparse(call.args[0])!r}: "
+                f"write field=value"
+            )
+        values = {word.arg or "**": ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(
+            f"cannot read the fields {arguments!r} of {name}: "
+            f"write field=value, separated by commas"
+        ) from None
+    for word in values:
+        if word not in fields:
+            raise UnknownName.of(f"field of {name}", word, fields or ["(it has none)"])
+    return values

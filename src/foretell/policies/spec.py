@@ -1,0 +1,77 @@
+"""Hyper-parameters of a policy: a frozen dataclass that prints as text and is read back from it.
+
+>>> from foretell.policies import NsdUcrl2, policy
+>>> str(NsdUcrl2(window=800))
+'nsd-ucrl2(window=800, delta=0.1)'
+>>> policy("nsd-ucrl2(window=800)") == NsdUcrl2(window=800)
+True
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, ClassVar
+
+from foretell.errors import InvalidInput
+
+_OPTION = {"option": True}
+
+
+def option(default: Any) -> Any:
+    """Declare a field that is printed only where it differs from its default."""
+    return dataclasses.field(default=default, metadata=_OPTION)
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """The base of every spec; `foretell.register` gives it its name."""
+
+    name: ClassVar[str] = ""
+
+    def __str__(self) -> str:
+        """Print as `name(field=value, …)`, options left at their default left out."""
+        shown = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in dataclasses.fields(self)
+            if not field.metadata.get("option") or getattr(self, field.name) != field.default
+        ]
+        name = self.name or type(self).__name__
+        return f"{name}({', '.join(shown)})" if shown else name
+
+
+def check_window(window: int | None) -> None:
+    """Refuse a window that is no whole number of rounds."""
+    if window is None:
+        return
+    if isinstance(window, bool) or not isinstance(window, int):
+        raise InvalidInput(
+            f"window must be a whole number of rounds, got {window!r}: leave it out for no window"
+        )
+    if window < 1:
+        raise InvalidInput(
+            f"window must be at least 1 round, got {window}: leave it out for no window"
+        )
+
+
+def capped(window: int | None, horizon: int | None) -> int | None:
+    """Give the window, no longer than the horizon where that is known."""
+    return window if window is None or horizon is None else min(window, horizon)
+
+
+def check_delta(delta: float) -> None:
+    """Refuse an error probability outside (0, 1]."""
+    if not _is_number(delta) or not 0.0 < delta <= 1.0:
+        raise InvalidInput(f"delta must lie in (0, 1], got {delta!r}: the usual choice is 0.1")
+
+
+def check_scale(scale: float) -> None:
+    """Refuse a factor of the radii that is negative or no number."""
+    if not _is_number(scale) or not 0.0 <= scale < math.inf:
+        raise InvalidInput(
+            f"scale must be a finite number of at least 0, got {scale!r}: 1 is the paper's radius"
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

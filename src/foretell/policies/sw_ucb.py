@@ -1,0 +1,123 @@
+"""Sliding-window UCB: ignores the signals, and all but the latest rewards [Garivier2011]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from foretell.errors import InvalidInput
+from foretell.policies.argmax import argmax
+from foretell.policies.latest import EMPTY, Latest, add_latest, drop_before, new_latest
+from foretell.policies.registry import register
+from foretell.policies.spec import Spec, capped, check_scale, check_window, option
+from foretell.policies.theta import Rewards, new_rewards, reward_mean, to_grains
+from foretell.policies.verbs import begin, choose, credit, indices, observe, play
+from foretell.types import Bools, Floats, Ints, Problem
+
+OVER = ("rewards", "rounds")
+
+
+@register("sw-ucb")
+@dataclass(frozen=True)
+class SwUcb(Spec):
+    """UCB on the latest delayed rewards only, blind to signals.
+
+    The index of an action is its mean reward in the window plus scale · sqrt(2 ln min(t, W) / N),
+    with N its rewards in the window and t counted from 1; +inf while there is none. The window
+    holds the W latest rounds among those whose reward has arrived (`over="rewards"`), or the
+    rewards that have arrived among those of the W latest rounds (`over="rounds"`; with a delay
+    of W or more it then never holds any).
+    """
+
+    window: int | None = None
+    scale: float = option(1.0)
+    over: str = option("rewards")
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_window(self.window)
+        check_scale(self.scale)
+        if self.over not in OVER:
+            raise InvalidInput(
+                f"over says what the window counts, 'rewards' or 'rounds', got {self.over!r}: "
+                f"choose one of the two"
+            )
+
+
+class SwUcbState(NamedTuple):
+    """Rewards in the window, by action, and what it takes to let them leave it."""
+
+    scale: float
+    window: float
+    rounds_only: bool
+    rewards: Rewards
+    latest: Latest
+    clock: Ints
+    """(1,): the rounds played so far."""
+    scratch: Floats
+
+
+@begin.register
+def _begin(spec: SwUcb, problem: Problem) -> SwUcbState:
+    return SwUcbState(
+        scale=float(spec.scale),
+        window=math.inf if spec.window is None else float(spec.window),
+        rounds_only=spec.over == "rounds",
+        rewards=new_rewards(problem.actions),
+        latest=new_latest(capped(spec.window, problem.horizon) or 0),
+        clock=np.zeros(1, np.int64),
+        scratch=np.zeros(problem.actions),
+    )
+
+
+@indices.register
+def _indices(state: SwUcbState, t: int, out: Floats) -> None:
+    exploration = state.scale * math.sqrt(2.0 * math.log(min(t + 1.0, state.window)))
+    for action in range(out.size):
+        received = state.rewards.counts[action]
+        if received == 0:
+            out[action] = math.inf
+        else:
+            mean = reward_mean(state.rewards, action)
+            out[action] = mean + exploration / math.sqrt(received)
+
+
+@choose.register
+def _choose(state: SwUcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
+    indices(state, t, state.scratch)
+    return argmax(state.scratch, eligible, rng)
+
+
+@play.register
+def _play(state: SwUcbState, t: int, action: int) -> None:
+    state.clock[0] = t + 1
+    oldest = t + 1 - state.latest.window
+    if state.rounds_only and state.latest.window > 0 and oldest > 0:
+        gone_action, gone_grains = drop_before(state.latest, oldest)
+        if gone_action != EMPTY:
+            state.rewards.counts[gone_action] -= 1
+            state.rewards.grains[gone_action] -= gone_grains
+
+
+@observe.register
+def _observe(state: SwUcbState, t: int, action: int, signal: int) -> None:
+    pass
+
+
+@credit.register
+def _credit(state: SwUcbState, t: int, action: int, signal: int, reward: float) -> None:
+    grains = to_grains(reward)
+    if state.latest.window > 0:
+        if state.rounds_only and t < state.clock[0] - state.latest.window:
+            return
+        taken, gone_action, gone_grains = add_latest(state.latest, t, action, grains)
+        if not taken:
+            return
+        if gone_action != EMPTY:
+            state.rewards.counts[gone_action] -= 1
+            state.rewards.grains[gone_action] -= gone_grains
+    state.rewards.counts[action] += 1
+    state.rewards.grains[action] += grains

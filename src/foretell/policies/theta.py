@@ -1,0 +1,69 @@
+"""Counts and sums of the rewards received for each signal: they are never forgotten.
+
+[Vernade2020, Sec. 3]: theta does not change, so its estimate uses every reward that has arrived.
+Rewards are whole multiples of 1/GRAIN and summed as integers, so that the order of arrival does
+not matter to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from foretell.kernel import kernel
+from foretell.types import GRAIN
+
+if TYPE_CHECKING:
+    from foretell.types import Ints
+
+
+class Rewards(NamedTuple):
+    """Rewards received, by signal (or by action, for a policy that ignores signals)."""
+
+    counts: Ints
+    grains: Ints
+
+
+def new_rewards(size: int) -> Rewards:
+    """Know nothing yet."""
+    return Rewards(np.zeros(size, np.int64), np.zeros(size, np.int64))
+
+
+@kernel
+def to_grains(reward: float) -> int:
+    """Give a reward as the nearest whole number of grains."""
+    return int(np.floor(reward * GRAIN + 0.5))
+
+
+@kernel
+def add_reward(rewards: Rewards, place: int, reward: float) -> None:
+    """Count one reward."""
+    rewards.counts[place] += 1
+    rewards.grains[place] += to_grains(reward)
+
+
+@kernel
+def remove_reward(rewards: Rewards, place: int, reward: float) -> None:
+    """Undo `add_reward` exactly."""
+    rewards.counts[place] -= 1
+    rewards.grains[place] -= to_grains(reward)
+
+
+@kernel
+def reward_sum(rewards: Rewards, place: int) -> float:
+    """Give the sum of the rewards."""
+    return rewards.grains[place] / GRAIN
+
+
+@kernel
+def reward_mean(rewards: Rewards, place: int) -> float:
+    """Give the mean of the rewards, 0 while there is none."""
+    return rewards.grains[place] / (GRAIN * max(1, rewards.counts[place]))
+
+
+@kernel
+def forget_rewards(rewards: Rewards) -> None:
+    """Drop everything."""
+    rewards.counts[:] = 0
+    rewards.grains[:] = 0

@@ -1,0 +1,104 @@
+"""UCB: ignores the signals and waits for the rewards [Auer2002]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from foretell.policies.argmax import argmax
+from foretell.policies.registry import register
+from foretell.policies.spec import Spec, check_scale, option
+from foretell.policies.theta import (
+    Rewards,
+    add_reward,
+    forget_rewards,
+    new_rewards,
+    remove_reward,
+    reward_mean,
+)
+from foretell.policies.verbs import (
+    begin,
+    choose,
+    credit,
+    forget,
+    indices,
+    observe,
+    play,
+    uncredit,
+)
+from foretell.types import Bools, Floats, Problem
+
+
+@register("ucb")
+@dataclass(frozen=True)
+class Ucb(Spec):
+    """UCB1 on delayed rewards, blind to signals.
+
+    The index of an action is its mean reward plus scale · sqrt(2 ln t / N), with N the rewards
+    received so far and t counted from 1; +inf while there is none.
+    """
+
+    scale: float = option(1.0)
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_scale(self.scale)
+
+
+class UcbState(NamedTuple):
+    """Rewards received, by action."""
+
+    scale: float
+    rewards: Rewards
+    scratch: Floats
+
+
+@begin.register
+def _begin(spec: Ucb, problem: Problem) -> UcbState:
+    return UcbState(float(spec.scale), new_rewards(problem.actions), np.zeros(problem.actions))
+
+
+@indices.register
+def _indices(state: UcbState, t: int, out: Floats) -> None:
+    exploration = state.scale * math.sqrt(2.0 * math.log(t + 1.0))
+    for action in range(out.size):
+        received = state.rewards.counts[action]
+        if received == 0:
+            out[action] = math.inf
+        else:
+            mean = reward_mean(state.rewards, action)
+            out[action] = mean + exploration / math.sqrt(received)
+
+
+@choose.register
+def _choose(state: UcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
+    indices(state, t, state.scratch)
+    return argmax(state.scratch, eligible, rng)
+
+
+@play.register
+def _play(state: UcbState, t: int, action: int) -> None:
+    pass
+
+
+@observe.register
+def _observe(state: UcbState, t: int, action: int, signal: int) -> None:
+    pass
+
+
+@credit.register
+def _credit(state: UcbState, t: int, action: int, signal: int, reward: float) -> None:
+    add_reward(state.rewards, action, reward)
+
+
+@uncredit.register
+def _uncredit(state: UcbState, t: int, action: int, signal: int, reward: float) -> None:
+    remove_reward(state.rewards, action, reward)
+
+
+@forget.register
+def _forget(state: UcbState) -> None:
+    forget_rewards(state.rewards)

@@ -1,0 +1,62 @@
+"""Uniform play: learns nothing; the yardstick of what learning is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from foretell.policies.argmax import argmax
+from foretell.policies.registry import register
+from foretell.policies.spec import Spec
+from foretell.policies.verbs import begin, choose, credit, indices, observe, play, uncredit
+from foretell.types import Bools, Floats, Problem
+
+
+@register("uniform")
+@dataclass(frozen=True)
+class Uniform(Spec):
+    """Every eligible action with the same probability, whatever happens."""
+
+
+class UniformState(NamedTuple):
+    """Nothing is known: every action has the same index, 0."""
+
+    scratch: Floats
+
+
+@begin.register
+def _begin(spec: Uniform, problem: Problem) -> UniformState:
+    return UniformState(np.zeros(problem.actions))
+
+
+@indices.register
+def _indices(state: UniformState, t: int, out: Floats) -> None:
+    out[:] = 0.0
+
+
+@choose.register
+def _choose(state: UniformState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
+    indices(state, t, state.scratch)
+    return argmax(state.scratch, eligible, rng)
+
+
+@play.register
+def _play(state: UniformState, t: int, action: int) -> None:
+    pass
+
+
+@observe.register
+def _observe(state: UniformState, t: int, action: int, signal: int) -> None:
+    pass
+
+
+@credit.register
+def _credit(state: UniformState, t: int, action: int, signal: int, reward: float) -> None:
+    pass
+
+
+@uncredit.register
+def _uncredit(state: UniformState, t: int, action: int, signal: int, reward: float) -> None:
+    pass

@@ -1,0 +1,90 @@
+"""What a policy can be asked to do: the verbs.
+
+A policy is a spec (its hyper-parameters), a state (a NamedTuple of scalars and NumPy arrays: all
+that it knows) and these verbs, registered for its own spec and state. They are plain functions;
+`foretell.sim.compiled` hands the very same ones to the compiler.
+
+In each round t = 0, 1, …
+
+    action = choose(state, t, eligible, rng)      reads only (arrays named scratch… aside)
+    play(state, t, action)                        the action is committed; clocks move here only
+    observe(state, t, action, signal)             the early signal of round t
+    credit(state, t, action, signal, reward)      the late reward of round t, in unit rewards
+
+`t` is always the round of the decision, never of the arrival. The law of the verbs: after the
+same plays, `observe` and `credit` of distinct rounds commute, so any order of arrival gives the
+same state to the last bit. A policy that reads a stream cannot obey, and is registered `stream`.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from foretell.types import Bools, Floats, Problem
+
+
+def _lacks(verb: str, subject: object) -> TypeError:
+    return TypeError(
+        f"{type(subject).__name__} has no verb '{verb}': register one with @{verb}.register"
+    )
+
+
+@singledispatch
+def begin(spec: Any, problem: Problem) -> Any:
+    """Give the state before the first round."""
+    raise _lacks("begin", spec)
+
+
+@singledispatch
+def choose(state: Any, t: int, eligible: Bools, rng: np.random.Generator) -> int:
+    """Choose one of the eligible actions for round t, without changing what is known."""
+    raise _lacks("choose", state)
+
+
+@singledispatch
+def indices(state: Any, t: int, out: Floats) -> None:
+    """Write into `out` what each action is ranked by in round t; only index policies have it."""
+    raise _lacks("indices", state)
+
+
+@singledispatch
+def play(state: Any, t: int, action: int) -> None:
+    """Commit the action of round t: clocks and windows over rounds move here, and only here."""
+    raise _lacks("play", state)
+
+
+@singledispatch
+def observe(state: Any, t: int, action: int, signal: int) -> None:
+    """Learn the early signal of round t."""
+    raise _lacks("observe", state)
+
+
+@singledispatch
+def credit(state: Any, t: int, action: int, signal: int, reward: float) -> None:
+    """Learn the late reward of round t."""
+    raise _lacks("credit", state)
+
+
+@singledispatch
+def uncredit(state: Any, t: int, action: int, signal: int, reward: float) -> None:
+    """Undo `credit` exactly, for corrections; policies that cannot do so have none."""
+    raise _lacks("uncredit", state)
+
+
+@singledispatch
+def forget(state: Any) -> None:
+    """Drop what is not stationary, as after a known change: the state restarts at its round 0."""
+    raise _lacks("forget", state)
+
+
+COMPILED = (choose, indices, play, observe, credit, forget)
+"""The verbs that the simulator compiles."""
+
+
+def has(verb: Any, state: Any) -> bool:
+    """Tell whether `verb` is registered for this state (or spec)."""
+    return verb.dispatch(type(state)) is not verb.dispatch(object)

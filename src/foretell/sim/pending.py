@@ -1,0 +1,123 @@
+"""Rewards that are on their way, found by the round in which they are due.
+
+A hashed timing wheel: a reward due in round r waits in a list at place r mod size, together with
+those due a whole number of turns later. The wheel has as many places as it has room for rewards
+and doubles when it is full, so adding and taking cost O(1) on average for any delay, and memory
+is O(rewards on their way). Rewards due in the same round come out in the order of their rounds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foretell.kernel import kernel
+from foretell.types import Floats, Ints
+
+NONE = -1
+
+
+class Pending(NamedTuple):
+    """The rewards (one entry each) and the wheel (one list per place)."""
+
+    due: Ints
+    round: Ints
+    action: npt.NDArray[np.int32]
+    signal: npt.NDArray[np.int32]
+    reward: Floats
+    following: npt.NDArray[np.int32]
+    """The next entry of the same list, or of the list of free entries."""
+    first: npt.NDArray[np.int32]
+    last: npt.NDArray[np.int32]
+    free: Ints
+    """(1,): the first free entry."""
+
+
+def new_pending(room: int) -> Pending:
+    """Make a wheel with room for this many rewards, a power of two."""
+    following = np.arange(1, room + 1).astype(np.int32)
+    following[room - 1] = NONE
+    return Pending(
+        due=np.zeros(room, np.int64),
+        round=np.zeros(room, np.int64),
+        action=np.zeros(room, np.int32),
+        signal=np.zeros(room, np.int32),
+        reward=np.zeros(room, np.float64),
+        following=following,
+        first=np.full(room, NONE, np.int32),
+        last=np.full(room, NONE, np.int32),
+        free=np.zeros(1, np.int64),
+    )
+
+
+@kernel
+def is_full(pending: Pending) -> bool:
+    """Tell whether there is no room for another reward."""
+    return pending.free[0] == NONE
+
+
+@kernel
+def add_pending(
+    pending: Pending, due: int, t: int, action: int, signal: int, reward: float
+) -> None:
+    """Let the reward of round t wait until round `due`; there must be room."""
+    entry = pending.free[0]
+    pending.free[0] = pending.following[entry]
+    pending.due[entry] = due
+    pending.round[entry] = t
+    pending.action[entry] = action
+    pending.signal[entry] = signal
+    pending.reward[entry] = reward
+    pending.following[entry] = NONE
+    place = due & (pending.first.size - 1)
+    if pending.first[place] == NONE:
+        pending.first[place] = entry
+    else:
+        pending.following[pending.last[place]] = entry
+    pending.last[place] = entry
+
+
+@kernel
+def take_due(pending: Pending, t: int) -> int:
+    """Take a reward that is due in round t; its entry stays readable until the next is added.
+
+    Gives NONE when no more are due.
+    """
+    place = t & (pending.first.size - 1)
+    before = NONE
+    entry = pending.first[place]
+    while entry != NONE and pending.due[entry] != t:
+        before = entry
+        entry = pending.following[entry]
+    if entry == NONE:
+        return NONE
+    following = pending.following[entry]
+    if before == NONE:
+        pending.first[place] = following
+    else:
+        pending.following[before] = following
+    if following == NONE:
+        pending.last[place] = before
+    pending.following[entry] = pending.free[0]
+    pending.free[0] = entry
+    return entry
+
+
+def doubled(pending: Pending) -> Pending:
+    """Give a wheel of twice the size with the same rewards; the old one must be full."""
+    room = pending.first.size
+    larger = new_pending(2 * room)
+    for name in ("due", "round", "action", "signal", "reward"):
+        getattr(larger, name)[:room] = getattr(pending, name)
+    place = pending.due & (2 * room - 1)
+    order = np.lexsort((pending.round, place))
+    begins = np.flatnonzero(np.diff(place[order], prepend=-1))
+    ends = np.append(begins[1:], room) - 1
+    larger.following[order[:-1]] = order[1:]
+    larger.following[order[ends]] = NONE
+    larger.first[place[order[begins]]] = order[begins]
+    larger.last[place[order[ends]]] = order[ends]
+    larger.free[0] = room
+    return larger

@@ -1,0 +1,37 @@
+"""Which source a result was made by: a digest for caches and provenance."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+import foretell
+
+_PACKAGE = Path(foretell.__file__).parent
+_PARTS = ("kernel.py", "types.py", "policies", "worlds", "sim")
+
+
+@cache
+def source_digest(extra: tuple[Path, ...] = ()) -> str:
+    """Digest every source that can be part of a run, and `extra` ones (a user's own policy)."""
+    sources = [_PACKAGE / part for part in _PARTS if part.endswith(".py")]
+    for part in _PARTS:
+        sources += sorted((_PACKAGE / part).glob("*.py"))
+    digest = hashlib.sha256()
+    for source in (*sources, *extra):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def user_cache() -> Path:
+    """Give the folder for this user's caches."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME", "") or str(Path.home() / ".cache")
+    return Path(base) / "foretell"

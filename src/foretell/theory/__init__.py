@@ -1,0 +1,57 @@
+"""What is promised: the theorems of [Vernade2020] with explicit constants, and their windows.
+
+>>> from foretell.theory import Setting, switching_bound
+>>> paper = Setting(horizon=8000, actions=4, signals=3, switches=3, delay=500)
+>>> switching_bound(paper).vacuous(largest_gap=0.42)
+True
+"""
+
+from foretell.theory.bounds import Bound, stationary_bound, switching_bound
+from foretell.theory.constants import law_constant, theta_constant
+from foretell.theory.gaps import Difficulty, bad_probabilities, difficulty, gaps
+from foretell.theory.horizon import first_useful_horizon
+from foretell.theory.lower import LowerBound, lower_bound
+from foretell.theory.measured import paid_regret, paid_widths, stable_rounds
+from foretell.theory.problem_dependent import BadRounds, bad_rounds, problem_dependent_bound
+from foretell.theory.setting import Constants, Setting
+from foretell.theory.terms import Terms
+from foretell.theory.tuning import (
+    ExperimentsWindow,
+    best_gap_window,
+    best_window,
+    experiments_window,
+    gap_window,
+    printed_bound,
+    theorem_window,
+)
+
+__all__ = [
+    "BadRounds",
+    "Bound",
+    "Constants",
+    "Difficulty",
+    "ExperimentsWindow",
+    "LowerBound",
+    "Setting",
+    "Terms",
+    "bad_probabilities",
+    "bad_rounds",
+    "best_gap_window",
+    "best_window",
+    "difficulty",
+    "experiments_window",
+    "first_useful_horizon",
+    "gap_window",
+    "gaps",
+    "law_constant",
+    "lower_bound",
+    "paid_regret",
+    "paid_widths",
+    "printed_bound",
+    "problem_dependent_bound",
+    "stable_rounds",
+    "stationary_bound",
+    "switching_bound",
+    "theorem_window",
+    "theta_constant",
+]

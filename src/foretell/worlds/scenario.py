@@ -1,0 +1,241 @@
+"""A recipe for worlds: laws and how they change, theta, rewards, delays, misspecification."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+import numpy as np
+
+from foretell.errors import InvalidInput, UnknownName
+from foretell.types import Floats, Problem, RewardScale
+from foretell.worlds.changes import Changes, Interpolation, Knot, Stationary
+from foretell.worlds.delays import Delay, as_delay, delay_arrays
+from foretell.worlds.rewards import Bernoulli, RewardFamily, family_code
+from foretell.worlds.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Row: TypeAlias = tuple[float, ...]
+Matrix: TypeAlias = tuple[Row, ...]
+
+_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A decision problem that can be drawn: `draw(horizon, rng)` gives a world.
+
+    `law` is p(signal | action), one row per action, `theta` the mean reward of each signal. The
+    law is given once, with `changes`, or per segment: `segments=[(0, P0), (3000, P1)]`. `delay`
+    is a number of rounds, one of `foretell.delays`, or a list of these, one per signal. With
+    `alpha` > 0 the model is misspecified [Vernade2020, Sec. 5]: with that probability a round's
+    signal is uniform and its reward has mean `mu[action]`.
+
+    >>> paper = Scenario(law=[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]], theta=[0.8, 0.4, 0.2], delay=500)
+    >>> paper.actions, paper.signals
+    (2, 3)
+    """
+
+    law: Matrix | Sequence[Sequence[float]] | Floats | None = None
+    theta: Row | Sequence[float] | Floats = ()
+    segments: tuple[tuple[int, Matrix], ...] | Sequence[tuple[int, Any]] = ()
+    changes: Changes = Stationary()  # noqa: RUF009  it is frozen
+    rewards: RewardFamily = Bernoulli()  # noqa: RUF009  it is frozen
+    delay: Delay | int | tuple[Delay, ...] | Sequence[Delay | int] = 0
+    alpha: float = 0.0
+    mu: Row | Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        """Bring every field into one form, and refuse what cannot be."""
+        self._set("theta", _row("theta", self.theta))
+        if (self.law is None) == (len(self.segments) == 0):
+            raise InvalidInput("give a scenario either a law or segments: exactly one of the two")
+        if self.law is not None:
+            self._set("law", _law(self.law, len(self.theta)))
+        else:
+            self._set("segments", self._checked_segments())
+        delay = self.delay
+        if isinstance(delay, (list, tuple)):
+            self._set("delay", tuple(as_delay(one) for one in delay))
+        else:
+            self._set("delay", as_delay(delay))  # type: ignore[arg-type]
+        self._check_means()
+        self._check_mixture()
+        Problem(self.actions, self.signals)
+        if isinstance(self.changes, Interpolation):
+            for _, law in self.changes.towards:
+                _law(law, self.signals)
+        if isinstance(self.delay, tuple) and len(self.delay) != self.signals:
+            raise InvalidInput(
+                f"delays per signal need one for each of the {self.signals} signals, "
+                f"got {len(self.delay)}"
+            )
+
+    def _set(self, field: str, value: object) -> None:
+        object.__setattr__(self, field, value)
+
+    def _checked_segments(self) -> tuple[tuple[int, Matrix], ...]:
+        if not isinstance(self.changes, Stationary):
+            raise InvalidInput(
+                "segments say how the law changes already: give segments or changes, not both"
+            )
+        segments = tuple((int(first), _law(law, len(self.theta))) for first, law in self.segments)
+        firsts = [first for first, _ in segments]
+        if firsts[0] != 0 or firsts != sorted(set(firsts)):
+            raise InvalidInput(f"segments must start at round 0 and increase, got rounds {firsts}")
+        if len({len(law) for _, law in segments}) > 1:
+            raise InvalidInput("all segments need the same number of actions")
+        return segments
+
+    def _check_means(self) -> None:
+        scale = self.scale
+        for name, means in (("theta", self.theta), ("mu", self.mu or ())):
+            outside = [m for m in means if not np.isfinite(m) or self._outside(m)]
+            if outside:
+                where = f"[{scale.low}, {scale.high}]" if scale.kind == "bounded" else "the reals"
+                raise InvalidInput(
+                    f"{name} must lie in the range of the rewards, {where}, got {outside[0]}: "
+                    f"correct it or declare another range with rewards="
+                )
+
+    def _outside(self, mean: float) -> bool:
+        return self.scale.kind == "bounded" and not self.scale.low <= mean <= self.scale.high
+
+    def _check_mixture(self) -> None:
+        if not 0.0 <= self.alpha <= 1.0:
+            raise InvalidInput(f"alpha is a probability, in [0, 1], got {self.alpha}")
+        if self.mu is not None:
+            self._set("mu", _row("mu", self.mu))
+        if self.alpha > 0.0 and (self.mu is None or len(self.mu) != self.actions):
+            got = "none" if self.mu is None else str(len(self.mu))
+            raise InvalidInput(
+                f"a misspecified scenario (alpha > 0) needs mu, one mean per action, "
+                f"got {got} for {self.actions} actions"
+            )
+
+    @property
+    def first_law(self) -> Floats:
+        """(actions, signals): the law of round 0."""
+        return np.array(self.law if self.law is not None else self.segments[0][1], np.float64)
+
+    @property
+    def actions(self) -> int:
+        """How many actions there are."""
+        return len(self.first_law)
+
+    @property
+    def signals(self) -> int:
+        """How many signals there are."""
+        return len(self.theta)
+
+    @property
+    def scale(self) -> RewardScale:
+        """How rewards are measured."""
+        return self.rewards.scale()
+
+    def check(self, horizon: int) -> None:
+        """Refuse a horizon that the changes do not fit in."""
+        if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
+            raise InvalidInput(f"the horizon must be a whole number of rounds, got {horizon!r}")
+        self.changes.check(horizon, self.actions)
+        if self.segments and self.segments[-1][0] >= horizon:
+            raise InvalidInput(
+                f"the segment from round {self.segments[-1][0]} never happens: the horizon is "
+                f"{horizon}: lengthen the horizon or drop the segment"
+            )
+
+    def draw(self, horizon: int, rng: np.random.Generator) -> World:
+        """Draw one world of this many rounds."""
+        self.check(horizon)
+        mu = np.array(self.mu if self.mu is not None else [self.scale.low] * self.actions)
+        if self.segments:
+            knots = [Knot(first, np.array(law), mu, drifts=False) for first, law in self.segments]
+        else:
+            knots = self.changes.knots(self.first_law, mu, horizon, rng)
+        scale = self.scale
+        kind, concentration = family_code(self.rewards)
+        delays = self.delay if isinstance(self.delay, tuple) else (self.delay,) * self.signals
+        return World(
+            theta=(np.array(self.theta) - scale.low) / scale.width,
+            rounds=np.array([knot.round for knot in knots], np.int64),
+            laws=np.array([knot.law for knot in knots]),
+            mus=(np.array([knot.mu for knot in knots]) - scale.low) / scale.width,
+            drifts=np.array([knot.drifts for knot in knots]),
+            alpha=float(self.alpha),
+            width=scale.width,
+            reward_kind=kind,
+            concentration=float(concentration),
+            delays=delay_arrays(delays),  # type: ignore[arg-type]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the scenario as plain lists, numbers and dictionaries; `from_dict` reads it."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Scenario:
+        """Make a scenario from plain data, as a file holds it."""
+        fields = dict(plain)
+        known = [field.name for field in dataclasses.fields(cls)]
+        for field in fields:
+            if field not in known:
+                raise UnknownName.of("field of a scenario", field, known)
+        try:
+            if "changes" in fields:
+                fields["changes"] = msgspec.convert(fields["changes"], Changes)
+            if "rewards" in fields:
+                fields["rewards"] = msgspec.convert(fields["rewards"], RewardFamily)
+            if "delay" in fields:
+                fields["delay"] = msgspec.convert(
+                    fields["delay"], int | Delay | tuple[int | Delay, ...]
+                )
+        except msgspec.ValidationError as error:
+            raise InvalidInput(f"cannot read the scenario: {error}") from None
+        return cls(**fields)
+
+    def problem(self, horizon: int | None = None, changes: tuple[int, ...] = ()) -> Problem:
+        """Say what a policy is told about it."""
+        return Problem(self.actions, self.signals, self.scale.kind, horizon, changes)
+
+
+def _row(name: str, values: Any) -> Row:
+    try:
+        row = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        row = np.zeros((0, 0))
+    if row.ndim != 1 or row.size == 0:
+        raise InvalidInput(f"{name} must be a list of numbers, got {values!r}")
+    return tuple(float(value) for value in row)
+
+
+def _law(values: Any, signals: int) -> Matrix:
+    try:
+        law = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        law = np.zeros(0)
+    if law.ndim != 2:
+        raise InvalidInput(
+            "a law must be a matrix of numbers, one row per action and one column per signal"
+        )
+    if law.shape[1] != signals:
+        raise InvalidInput(
+            f"a law needs one column per signal: theta has {signals} signals, "
+            f"the law {law.shape[1]} columns"
+        )
+    for action, row in enumerate(law):
+        if not (row >= 0.0).all():
+            raise InvalidInput(
+                f"the law of action {action} must not hold a negative probability, "
+                f"got {row.tolist()}"
+            )
+        if abs(row.sum() - 1.0) > _SUM_TOLERANCE:
+            raise InvalidInput(
+                f"the law of action {action} must sum to 1, got {row.tolist()} with sum "
+                f"{row.sum():.6g}: correct the row"
+            )
+    return tuple(tuple(float(p) for p in row) for row in law)
