@@ -193,6 +193,15 @@ def test_an_easy_promise_is_useful_at_once_and_an_impossible_one_never() -> None
     assert first_useful_horizon(PAPER, GAP, lambda _: hard) is None
 
 
+def test_the_horizon_found_is_exact() -> None:
+    def promise(setting: Setting) -> Bound:
+        total = 0.0 if setting.horizon >= first else math.inf
+        return Bound(total, 0.0, 0.0, 0.0, 0.0, setting.horizon, setting.horizon, 1.0)
+
+    for first in range(4, 400):
+        assert first_useful_horizon(PAPER, GAP, promise) == first
+
+
 def test_a_steady_rate_of_switches_leaves_the_bound_vacuous() -> None:
     for horizon in (10**4, 10**6, 10**8):
         setting = replace(PAPER, horizon=horizon, switches=horizon // 2667, constants="tight")
