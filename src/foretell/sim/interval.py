@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -10,16 +11,17 @@ from foretell.errors import InvalidInput
 from foretell.types import Floats
 
 
+@cache
 def student_quantile(probability: float, freedom: int) -> float:
     """Give the quantile of Student's t, by bisection on its integrated density.
 
     >>> round(student_quantile(0.975, 49), 4)
     2.0096
     """
+    nodes, weights = np.polynomial.legendre.leggauss(200)
 
     # With x = sqrt(freedom) tan(angle) the density is proportional to cos(angle)^(freedom - 1).
     def mass(angle: float) -> float:
-        nodes, weights = np.polynomial.legendre.leggauss(200)
         return float(angle / 2 * weights @ np.cos(angle / 2 * (nodes + 1)) ** (freedom - 1))
 
     wanted = abs(probability - 0.5) * 2 * mass(math.pi / 2)

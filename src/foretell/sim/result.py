@@ -91,11 +91,13 @@ class Batch:
 class Batches(dict[str, Batch]):
     """Batches by the printed spec, in the order asked for; a spec or any way to write it works."""
 
-    def __missing__(self, key: str | Spec) -> Batch:
-        """Look for the spec that `key` means."""
+    def __getitem__(self, key: str | Spec) -> Batch:
+        """Give the batch of the spec that `key` means."""
+        if isinstance(key, str) and key in self:
+            return super().__getitem__(key)
         printed = str(policy(key))
         if printed in self:
-            return dict.__getitem__(self, printed)
+            return super().__getitem__(printed)
         raise UnknownName.of("batch of", printed, self)
 
     def save(self, path: str | os.PathLike[str]) -> None:

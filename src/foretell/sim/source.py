@@ -8,9 +8,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import foretell
-
-_PACKAGE = Path(foretell.__file__).parent
+_PACKAGE = Path(__file__).parent.parent
 _PARTS = ("kernel.py", "types.py", "policies", "worlds", "sim")
 
 

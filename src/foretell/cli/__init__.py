@@ -1,0 +1,37 @@
+"""The command line: `foretell …`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from foretell.cli.bounds import bounds
+from foretell.cli.lists import list_policies, list_scenarios
+from foretell.cli.reproduce import reproduce, run_study
+from foretell.cli.version import version
+from foretell.errors import ForetellError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Decide now, on outcomes known only much later, in a world that keeps changing."""
+
+
+for command in (reproduce, run_study, bounds, list_policies, list_scenarios, version):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line: one clear sentence and exit code 2 on bad input."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except ForetellError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("\nStopped; what was finished is kept.", err=True)
+        sys.exit(130)

@@ -1,0 +1,32 @@
+"""Printing tables: for people, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, as_json: bool
+) -> None:
+    """Print rows as a table, or as a JSON list of objects."""
+    if as_json:
+        click.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for place, column in enumerate(columns):
+        numbers = all(isinstance(row[place], (int, float)) for row in rows)
+        table.add_column(column, justify="right" if numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(
+            *(f"{cell:,}" if isinstance(cell, (int, float)) else str(cell) for cell in row)
+        )
+    Console().print(table)

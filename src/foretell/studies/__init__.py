@@ -1,0 +1,1 @@
+"""What we claim: studies, the claims they decide, and their report."""

@@ -1,0 +1,117 @@
+"""What words like "linear", "learns" and "better" mean here, fixed before anything is run.
+
+- *linear*: the regret per round over the last half of each segment is at least half of what
+  uniform play pays, at the lower end of its 95 % interval;
+- *learns*: it is below that half, at the upper end;
+- *better*: the paired difference of final regret is below 0, at the upper end of its interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from foretell.studies.statistics import Estimate, difference, estimate, late_slope
+from foretell.studies.study import Finding
+
+if TYPE_CHECKING:
+    from foretell.sim import Batch
+    from foretell.worlds import Scenario
+
+LINEAR = (
+    "linear: regret per round over the last half of each segment, at the lower end of its 95 % "
+    "interval, is at least half of what uniform play pays"
+)
+LEARNS = (
+    "learns: regret per round over the last half of each segment, at the upper end of its 95 % "
+    "interval, is below half of what uniform play pays"
+)
+FEW = 4
+
+BETTER = "better: the paired difference of final regret is below 0 at the upper end of its interval"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A batch with the segments of its worlds."""
+
+    name: str
+    batch: Batch
+    changes: tuple[int, ...] = ()
+
+    def late_slope(self) -> Estimate:
+        """Give the regret per round late in a segment."""
+        return estimate(late_slope(self.batch, (0, *self.changes, self.batch.horizon)))
+
+    def half_uniform(self) -> float:
+        """Give half of what uniform play pays per round."""
+        return 0.5 * uniform_slope(self.batch.scenario)
+
+
+def uniform_slope(scenario: Scenario) -> float:
+    """Give the regret per round of uniform play, the same in every segment of a shifting law."""
+    means = scenario.first_law @ np.array(scenario.theta)
+    if scenario.alpha > 0.0:
+        means = (1.0 - scenario.alpha) * means + scenario.alpha * np.array(scenario.mu)
+    return float(means.max() - means.mean())
+
+
+def all_linear(curves: list[Curve]) -> Finding:
+    """Check that every curve is linear."""
+    slopes = [(curve, curve.late_slope()) for curve in curves]
+    return Finding(
+        all(slope.low >= curve.half_uniform() for curve, slope in slopes),
+        "; ".join(
+            f"{curve.name}: {slope} per round against {curve.half_uniform():.3f}"
+            for curve, slope in slopes
+        ),
+    )
+
+
+def all_learn(curves: list[Curve]) -> Finding:
+    """Check that every curve learns."""
+    slopes = [(curve, curve.late_slope()) for curve in curves]
+    return Finding(
+        all(slope.high < curve.half_uniform() for curve, slope in slopes),
+        "; ".join(
+            f"{curve.name}: {slope} per round against {curve.half_uniform():.3f}"
+            for curve, slope in slopes
+        ),
+    )
+
+
+def all_better(pairs: list[tuple[Curve, Curve]]) -> Finding:
+    """Check that the first of every pair is better than the second."""
+    found = [
+        (f"{one.name} − {other.name}", difference(one.batch, other.batch)) for one, other in pairs
+    ]
+    return Finding(all(gap.high < 0.0 for _, gap in found), told(found))
+
+
+def told(found: list[tuple[str, Estimate]]) -> str:
+    """Tell differences that should be below 0: a few in full, of many those nearest to failing."""
+    if len(found) <= FEW:
+        return "; ".join(f"{name}: {gap}" for name, gap in found)
+    nearest = sorted(found, key=lambda one: -one[1].high)[:FEW]
+    hold = sum(gap.high < 0.0 for _, gap in found)
+    return f"{hold} of {len(found)} hold, those nearest to failing or failing are; " + "; ".join(
+        f"{name}: {gap}" for name, gap in nearest
+    )
+
+
+def none_worse(pairs: list[tuple[Curve, Curve]]) -> Finding:
+    """Check that the first of every pair is on par with the second or better.
+
+    On par or better: the paired difference of final regret is at most a tenth of the second's
+    mean regret, at the upper end of its interval.
+    """
+    found = [(one, other, difference(one.batch, other.batch)) for one, other in pairs]
+    return Finding(
+        all(gap.high <= 0.1 * other.batch.final.mean() for _, other, gap in found),
+        "; ".join(
+            f"{one.name} − {other.name}: {gap} (of {other.batch.final.mean():.0f})"
+            for one, other, gap in found
+        ),
+    )

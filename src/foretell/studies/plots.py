@@ -1,0 +1,100 @@
+"""Figures for print: PNG and SVG, readable at column width."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+from matplotlib.ticker import EngFormatter, NullFormatter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from foretell.studies.charts import Axes, Chart
+
+_LOOK: Any = {
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.4,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "foretell",
+    "figure.constrained_layout.use": True,
+}
+_LEGEND_COLUMNS = 3
+
+
+def draw(chart: Chart, folder: Path) -> None:
+    """Write the chart as `<name>.png` and `<name>.svg`; text in the SVG can be selected."""
+    with mpl.rc_context(_LOOK):
+        columns = len(chart.axes)
+        width = 3.5 if columns == 1 else 2.5 * columns
+        labels = {series.label for axes in chart.axes for series in axes.series}
+        legend_columns = _LEGEND_COLUMNS if columns > 1 else 2
+        height = 2.3 + 0.19 * -(-len(labels) // legend_columns)
+        figure, grid = plt.subplots(
+            1, columns, figsize=(width, height), squeeze=False, sharey=columns > 1
+        )
+        for place, (axes, drawn) in enumerate(zip(grid[0], chart.axes, strict=True)):
+            _draw_axes(axes, drawn, chart, first=place == 0)
+        handles: dict[str, Any] = {}
+        for axes in grid[0]:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        figure.legend(
+            list(handles.values()), list(handles), loc="outside lower center", ncols=legend_columns
+        )
+        figure.savefig(folder / f"{chart.name}.png", dpi=200)
+        figure.savefig(folder / f"{chart.name}.svg", metadata={"Date": None})
+        plt.close(figure)
+
+
+def _draw_axes(axes: Any, drawn: Axes, chart: Chart, *, first: bool) -> None:
+    for series in drawn.series:
+        dash: Any = (0, series.style.dash) if series.style.dash else "solid"
+        axes.fill_between(
+            series.x, series.low, series.high, color=series.style.colour, alpha=0.18, linewidth=0
+        )
+        axes.plot(
+            series.x,
+            series.y,
+            color=series.style.colour,
+            linestyle=dash,
+            label=series.label,
+            marker="o" if chart.points else None,
+            markersize=3,
+        )
+    if chart.log_y:
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_ylim(bottom=0)
+    if chart.log_x:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(EngFormatter(sep="\N{THIN SPACE}"))
+    for x, word in drawn.marks:
+        axes.axvline(x, color="#888888", linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
+        if word:
+            axes.annotate(
+                word,
+                (x, 0.98),
+                xycoords=("data", "axes fraction"),
+                rotation=90,
+                va="top",
+                ha="right",
+                fontsize=6.5,
+                color="#555555",
+            )
+    axes.set_title(drawn.title)
+    axes.set_xlabel(drawn.x_label)
+    if first:
+        axes.set_ylabel(drawn.y_label)
