@@ -15,21 +15,27 @@ export UV_PYTHON_DOWNLOADS := never
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo test check lint bench lock clean
+.PHONY: help setup demo test check browser lint leaderboard bench lock clean
 
 help: ## Say what can be made
-	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: $(STAMP) ## Build .venv with the project and all extras (PYTHON=... picks the Python)
 
 demo: $(STAMP) ## Reproduce the paper; the report goes to out/report
 	$(BIN)/foretell reproduce --out out/report
 
-test: lint ## Run every check and every test
+test: lint browser ## Run every check and every test
 	$(BIN)/python -m pytest -q -n $(JOBS)
 
 check: lint ## The fast loop: every check, and the tests that neither compile nor take long
 	$(BIN)/python -m pytest -m "not compiled and not slow" -q -n $(JOBS)
+
+browser: # the report is tested in a real one
+	command -v chromium google-chrome chrome > /dev/null || { \
+	  echo "Installing Chromium for the tests of the report"; \
+	  apt-get update -qq && apt-get install -qq --no-install-recommends chromium > /dev/null; } || { \
+	  echo "the tests need a Chromium on the PATH: install one and call make test again" >&2; exit 1; }
 
 lint: $(STAMP)
 	$(BIN)/ruff check --quiet
@@ -37,6 +43,12 @@ lint: $(STAMP)
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/deptry src
+
+leaderboard: $(STAMP) ## Compare every policy on every scenario, and make docs/leaderboard.* again
+	$(BIN)/foretell leaderboard --random 50 --out out/leaderboard
+	cp out/leaderboard/leaderboard.json out/leaderboard/leaderboard-times.json docs/
+	cp out/leaderboard/leaderboard-heat.svg docs/images/
+	$(BIN)/python docs/generate.py
 
 bench: $(STAMP) ## Run the benchmarks
 	$(BIN)/python -m benchmarks

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 
 from foretell.errors import DamagedFile, DecisionError, InvalidInput, UnknownName
+from foretell.inputs import is_whole
 from foretell.policies.argmax import tied
 from foretell.policies.registry import entry, policy, start
 from foretell.policies.state import grow, leaves
@@ -98,8 +99,13 @@ class Agent:
                 f"{self.spec.name} is told what nobody knows outside a simulation: "
                 f"use it in foretell.simulate, and here another policy"
             )
-        if draws < 1:
-            raise InvalidInput(f"draws must be at least 1, got {draws}")
+        if not is_whole(draws) or draws < 1:
+            raise InvalidInput(f"draws must be at least 1, got {draws!r}")
+        if seed is not None and (not is_whole(seed) or not 0 <= seed < 2**128):
+            raise InvalidInput(
+                f"a seed must be a whole number from 0 to 2**128 - 1, got {seed!r}: "
+                f"leave it out to have one drawn"
+            )
         self.actions = _names("action", actions)
         self.signals = _names("signal", signals)
         self.scale = (
@@ -145,7 +151,7 @@ class Agent:
                 f"decision {t} has a reward already, which waits for its signal: "
                 f"a decision has one reward"
             )
-        opened.reward = self.scale.unit(float(reward))
+        opened.reward = self.scale.unit(reward)
         self._credit_if_complete(t, opened)
 
     def add_action(self, name: str) -> None:

@@ -29,20 +29,22 @@ class InvalidInput(ForetellError, ValueError):
 
 
 class UnknownName(ForetellError, KeyError):
-    """A name that nothing goes by."""
+    """A name that nothing goes by; `name` is that name."""
+
+    name = ""
 
     def __str__(self) -> str:
         """Show the sentence as it is, where KeyError would quote it."""
         return str(self.args[0])
 
     @classmethod
-    def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownName:
+    def of(cls, kind: str, name: str, known: Iterable[str], where: str = "") -> UnknownName:
         """Make the error for `name`, with the nearest known name as advice.
 
         >>> print(UnknownName.of("policy", "ubc", ["ucb", "sw-ucb"]))
         there is no policy 'ubc': did you mean 'ucb'?
-        >>> print(UnknownName.of("signal", "xyz", ["none", "click"]))
-        there is no signal 'xyz': choose one of 'none', 'click'
+        >>> print(UnknownName.of("field", "x", ["low", "high"], where="of a uniform delay"))
+        there is no field 'x' of a uniform delay: choose one of 'low', 'high'
         """
         known = list(known)
         close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
@@ -51,7 +53,9 @@ class UnknownName(ForetellError, KeyError):
             if close
             else "choose one of " + ", ".join(repr(one) for one in known)
         )
-        return cls(f"there is no {kind} {name!r}: {advice}")
+        error = cls(f"there is no {kind} {name!r}{' ' * bool(where)}{where}: {advice}")
+        error.name = name
+        return error
 
 
 class MissingExtra(ForetellError, ImportError):

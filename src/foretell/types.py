@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foretell.errors import InvalidInput
+from foretell.inputs import is_number, is_whole
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -40,7 +41,7 @@ class RewardScale:
 
     def __post_init__(self) -> None:
         """Refuse a scale without width."""
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+        if not (is_number(self.low) and is_number(self.high) and self.low < self.high):
             raise InvalidInput(
                 f"the reward range must have a finite low below a finite high, "
                 f"got [{self.low}, {self.high}]: give low < high"
@@ -58,8 +59,8 @@ class RewardScale:
 
     def unit(self, reward: float) -> float:
         """Map a natural reward to the unit of policies, rounded to a whole number of grains."""
-        if not math.isfinite(reward):
-            raise InvalidInput(f"a reward must be a finite number, got {reward}: report a number")
+        if not is_number(reward):
+            raise InvalidInput(f"a reward must be a finite number, got {reward!r}: report a number")
         if self.kind == "bounded" and not self.low <= reward <= self.high:
             raise InvalidInput(
                 f"a reward must lie in the declared range [{self.low}, {self.high}], "
@@ -98,5 +99,8 @@ class Problem:
                 f"a problem needs at least 2 signals, got {self.signals}: "
                 f"with fewer a signal says nothing"
             )
-        if self.horizon is not None and self.horizon < 1:
-            raise InvalidInput(f"the horizon must be at least 1 round, got {self.horizon}")
+        if self.horizon is not None and (not is_whole(self.horizon) or self.horizon < 1):
+            raise InvalidInput(
+                f"the horizon must be at least 1 round, got {self.horizon!r}: "
+                f"leave it out where nobody knows it"
+            )

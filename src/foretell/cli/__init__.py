@@ -7,6 +7,7 @@ import sys
 import click
 
 from foretell.cli.bounds import bounds
+from foretell.cli.leaderboard import leaderboard
 from foretell.cli.lists import list_policies, list_scenarios
 from foretell.cli.reproduce import reproduce, run_study
 from foretell.cli.version import version
@@ -18,7 +19,7 @@ def cli() -> None:
     """Decide now, on outcomes known only much later, in a world that keeps changing."""
 
 
-for command in (reproduce, run_study, bounds, list_policies, list_scenarios, version):
+for command in (reproduce, run_study, leaderboard, bounds, list_policies, list_scenarios, version):
     cli.add_command(command)
 
 

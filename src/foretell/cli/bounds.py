@@ -67,8 +67,7 @@ def bounds(
             )
         rows += [
             (
-                name,
-                constants,
+                f"{name}, {constants}",
                 bound.window,
                 *(round(value) for value in bound.by_name().values()),
                 round(bound.total),
@@ -76,7 +75,7 @@ def bounds(
             )
             for name, bound in promised.items()
         ]
-    columns = ("bound", "constants", "window", "switching", "law", "theta", "azuma", "delay")
+    columns = ("bound", "window", "switching", "law", "theta", "azuma", "delay")
     print_table("Upper bounds on regret", (*columns, "total", "verdict"), rows, as_json=as_json)
     if not as_json:
         below = lower_bound(setting)

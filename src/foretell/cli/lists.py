@@ -5,19 +5,19 @@ from __future__ import annotations
 import click
 
 from foretell.cli.output import print_table
-from foretell.policies import policies
+from foretell.policies import policy_table
 from foretell.worlds import scenarios
 
 
 @click.command("policies")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def list_policies(as_json: bool) -> None:  # noqa: FBT001  click passes it
-    """List the policies."""
+    """List the policies: what each needs to know, what it costs, and when to use it."""
     rows = [
-        (entry.name, "lab only" if entry.lab_only else "", entry.summary)
-        for entry in policies().values()
+        (row.name, row.summary, row.needs, row.cost, row.use, row.where) for row in policy_table()
     ]
-    print_table("Policies", ("policy", "where", "what it does"), rows, as_json=as_json)
+    columns = ("policy", "what it does", "needs", "work per round", "when to use it", "where")
+    print_table("Policies", columns, rows, as_json=as_json)
 
 
 @click.command("scenarios")

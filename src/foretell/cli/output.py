@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+WIDE = 140
+"""Characters a line where the output is no terminal."""
+
+
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, as_json: bool
 ) -> None:
@@ -29,4 +33,7 @@ def print_table(
         table.add_row(
             *(f"{cell:,}" if isinstance(cell, (int, float)) else str(cell) for cell in row)
         )
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDE)
+    console.print(table)

@@ -266,7 +266,9 @@ def _matters(spec: Spec, what: str, length: int, probed: int) -> bool:
         state = start(spec, Problem(2, 2, horizon=length))
         for t in range(length):
             here = t == probed
-            one = Round(t, t % 2, signal if here else t // 2 % 2, reward if here else t % 4 / 4)
+            one = Round(
+                t, t % 2, signal if here else t // 2 % 2, reward if here else t // 2 % 4 / 4
+            )
             play(state, *one[:2])
             observe(state, *one[:3])
             if not (here and what == "signal"):

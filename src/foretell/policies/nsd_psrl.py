@@ -18,7 +18,12 @@ from foretell.policies.verbs import begin, choose, credit, forget, observe, play
 from foretell.types import Bools, Floats, Problem
 
 
-@register("nsd-psrl")
+@register(
+    "nsd-psrl",
+    needs=("window",),
+    use="a known pace of change, and no need of a proof",
+    cost="O(K S)",
+)
 @dataclass(frozen=True)
 class NsdPsrl(Spec):
     """Posterior sampling on a windowed law and an unwindowed, delayed theta.

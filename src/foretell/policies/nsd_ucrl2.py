@@ -12,9 +12,23 @@ from foretell.kernel import kernel
 from foretell.policies.argmax import argmax
 from foretell.policies.law import Law, law_forget, law_observe, law_play, new_law
 from foretell.policies.optimism import optimistic_value, sort_signals
-from foretell.policies.radius import anytime_horizon, law_constant, theta_constant
+from foretell.policies.radius import (
+    anytime_horizon,
+    law_constant,
+    theta_constant,
+    tight_law_constant,
+    tight_theta_constant,
+)
 from foretell.policies.registry import register
-from foretell.policies.spec import Spec, capped, check_delta, check_scale, check_window, option
+from foretell.policies.spec import (
+    Spec,
+    capped,
+    check_delta,
+    check_flag,
+    check_scale,
+    check_window,
+    option,
+)
 from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward, reward_mean
 from foretell.policies.verbs import (
     begin,
@@ -29,24 +43,32 @@ from foretell.policies.verbs import (
 from foretell.types import Bools, Floats, Ints, Problem
 
 
-@register("nsd-ucrl2")
+@register(
+    "nsd-ucrl2",
+    needs=("window", "horizon"),
+    use="the paper's algorithm with its proof, where the pace of change is known",
+    cost="O(K S)",
+)
 @dataclass(frozen=True)
 class NsdUcrl2(Spec):
     """Optimism on a windowed law and an unwindowed, delayed theta: the paper's algorithm.
 
     `window` is W (None: no window), `delta` the error probability. `scale` multiplies both radii;
-    1 is the paper's.
+    1 is the paper's. `tight` uses the constants that the paper's inequalities need, which are
+    smaller than those it prints (errata P1 and P2); Gaussian rewards need the printed one of theta.
     """
 
     window: int | None = None
     delta: float = 0.1
     scale: float = option(1.0)
+    tight: bool = option(default=False)
 
     def __post_init__(self) -> None:
         """Check the fields."""
         check_window(self.window)
         check_delta(self.delta)
         check_scale(self.scale)
+        check_flag("tight", self.tight)
 
 
 class NsdUcrl2State(NamedTuple):
@@ -55,6 +77,7 @@ class NsdUcrl2State(NamedTuple):
     window: float
     delta: float
     scale: float
+    tight: bool
     ceiling: float
     """U never exceeds it: 1, or +inf for Gaussian rewards."""
     law_constant: float
@@ -68,19 +91,43 @@ class NsdUcrl2State(NamedTuple):
     scratch_order: Ints
 
 
+@kernel
+def constant_of_law(
+    tight: bool, actions: int, signals: int, window: float, horizon: float, delta: float
+) -> float:
+    """Give C_{W,T,delta}, printed or tight."""
+    if tight:
+        return tight_law_constant(actions, signals, window, horizon, delta)
+    return law_constant(actions, signals, window, horizon, delta)
+
+
+@kernel
+def constant_of_theta(
+    tight: bool, ceiling: float, signals: int, horizon: float, delta: float
+) -> float:
+    """Give C_{T,delta}, printed or, for rewards with a ceiling, tight."""
+    if tight and ceiling == 1.0:
+        return tight_theta_constant(signals, horizon, delta)
+    return theta_constant(signals, horizon, delta)
+
+
 @begin.register
 def _begin(spec: NsdUcrl2, problem: Problem) -> NsdUcrl2State:
     actions, signals, horizon = problem.actions, problem.signals, problem.horizon
     window = math.inf if spec.window is None else float(spec.window)
+    ceiling = 1.0 if problem.rewards == "bounded" else math.inf
     return NsdUcrl2State(
         window=window,
         delta=float(spec.delta),
         scale=float(spec.scale),
-        ceiling=1.0 if problem.rewards == "bounded" else math.inf,
-        law_constant=law_constant(actions, signals, window, horizon, spec.delta)
+        tight=bool(spec.tight),
+        ceiling=ceiling,
+        law_constant=constant_of_law(spec.tight, actions, signals, window, horizon, spec.delta)
         if horizon
         else 0.0,
-        theta_constant=theta_constant(signals, horizon, spec.delta) if horizon else 0.0,
+        theta_constant=constant_of_theta(spec.tight, ceiling, signals, horizon, spec.delta)
+        if horizon
+        else 0.0,
         law=new_law(actions, signals, capped(spec.window, horizon)),
         theta=new_rewards(signals),
         scratch=np.zeros(actions),
@@ -91,12 +138,18 @@ def _begin(spec: NsdUcrl2, problem: Problem) -> NsdUcrl2State:
 
 @kernel
 def upper_theta(
-    theta: Rewards, constant: float, scale: float, ceiling: float, upper: Floats
+    theta: Rewards, constant: float, scale: float, ceiling: float, tight: bool, upper: Floats
 ) -> None:
-    """Write U_t(s) = min{1, theta_hat(s) + sqrt(C_{T,delta} / N^D_t(s))}, Eq. (3), into `upper`."""
+    """Write U_t(s) = min{1, theta_hat(s) + sqrt(C_{T,delta} / N^D_t(s))}, Eq. (3), into `upper`.
+
+    It is at least 1 while there is no reward, which the printed constant ensures by itself.
+    """
     for signal in range(upper.size):
-        radius = scale * math.sqrt(constant / max(1, theta.counts[signal]))
+        received = theta.counts[signal]
+        radius = scale * math.sqrt(constant / max(1, received))
         upper[signal] = min(ceiling, reward_mean(theta, signal) + radius)
+        if received == 0 and tight:
+            upper[signal] = max(upper[signal], min(ceiling, 1.0))
 
 
 @indices.register
@@ -109,9 +162,11 @@ def _indices(state: NsdUcrl2State, t: int, out: Floats) -> None:
     of_theta = state.theta_constant
     if constant == 0.0:
         horizon = anytime_horizon(t)
-        constant = law_constant(out.size, upper.size, state.window, horizon, state.delta)
-        of_theta = theta_constant(upper.size, horizon, state.delta)
-    upper_theta(state.theta, of_theta, state.scale, state.ceiling, upper)
+        constant = constant_of_law(
+            state.tight, out.size, upper.size, state.window, horizon, state.delta
+        )
+        of_theta = constant_of_theta(state.tight, state.ceiling, upper.size, horizon, state.delta)
+    upper_theta(state.theta, of_theta, state.scale, state.ceiling, state.tight, upper)
     sort_signals(upper, order)
     for action in range(out.size):
         if not law.ever[action]:

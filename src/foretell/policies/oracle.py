@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foretell.policies.verbs import choose, credit, forget, indices, observe, play
+from foretell.policies.verbs import choose, credit, forget, has, indices, observe, play
 from foretell.types import Bools, Floats, Ints, Problem
 
 
@@ -26,15 +26,20 @@ class OracleState(NamedTuple):
     """(2,): the first round of this segment, and how many changes are past."""
 
 
+class OracleIndexState(OracleState):
+    """The same around a policy that ranks actions by an index."""
+
+    __slots__ = ()
+
+
 def new_oracle(inner: Any, problem: Problem, *, keeps_rewards: bool) -> OracleState:
     """Tell `inner` the change points of the problem."""
-    return OracleState(
-        inner, keeps_rewards, np.array(problem.changes, np.int64), np.zeros(2, np.int64)
-    )
+    kind = OracleIndexState if has(indices, inner) else OracleState
+    return kind(inner, keeps_rewards, np.array(problem.changes, np.int64), np.zeros(2, np.int64))
 
 
 @indices.register
-def _indices(state: OracleState, t: int, out: Floats) -> None:
+def _indices(state: OracleIndexState, t: int, out: Floats) -> None:
     indices(state.inner, t - state.clock[0], out)
 
 

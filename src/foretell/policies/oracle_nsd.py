@@ -12,7 +12,13 @@ from foretell.policies.verbs import begin
 from foretell.types import Problem
 
 
-@register("oracle-nsd", lab_only=True)
+@register(
+    "oracle-nsd",
+    lab_only=True,
+    needs=("change points", "horizon"),
+    use="the paper's yardstick: what knowing the changes is worth",
+    cost="O(K S)",
+)
 @dataclass(frozen=True)
 class OracleNsd(Spec):
     """NSD-UCRL2 without a window that restarts its law at every true change point.
@@ -29,7 +35,14 @@ class OracleNsd(Spec):
         check_scale(self.scale)
 
 
-@register("oracle-nsd-nd", lab_only=True, undelayed=True)
+@register(
+    "oracle-nsd-nd",
+    lab_only=True,
+    undelayed=True,
+    needs=("change points", "horizon", "undelayed rewards"),
+    use="the paper's yardstick: what the delay costs besides",
+    cost="O(K S)",
+)
 @dataclass(frozen=True)
 class OracleNsdNd(OracleNsd):
     """NSD-UCRL2 that restarts at every true change point and gets rewards without delay."""

@@ -11,13 +11,26 @@ from foretell.policies.verbs import begin
 from foretell.types import Problem
 
 
-@register("oracle-ucb", lab_only=True)
+@register(
+    "oracle-ucb",
+    lab_only=True,
+    needs=("change points",),
+    use="the paper's yardstick: knowing the changes without the signals",
+    cost="O(K)",
+)
 @dataclass(frozen=True)
 class OracleUcb(Ucb):
     """UCB that restarts at every true change point."""
 
 
-@register("oracle-ucb-nd", lab_only=True, undelayed=True)
+@register(
+    "oracle-ucb-nd",
+    lab_only=True,
+    undelayed=True,
+    needs=("change points", "undelayed rewards"),
+    use="the paper's yardstick: the same without delay",
+    cost="O(K)",
+)
 @dataclass(frozen=True)
 class OracleUcbNd(OracleUcb):
     """UCB that restarts at every true change point and gets rewards without delay."""

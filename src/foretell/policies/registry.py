@@ -35,6 +35,12 @@ class Entry:
     """The simulator gives it every reward at once."""
     stream: bool
     """It reads signals as a stream, so the order of arrival matters to it."""
+    needs: tuple[str, ...] = ()
+    """What it must be told beforehand: "horizon", "window", "change points", …"""
+    use: str = ""
+    """When to use it, in a few words."""
+    cost: str = ""
+    """Its work per round, with K actions and S signals."""
 
 
 _entries: dict[str, Entry] = {}
@@ -47,11 +53,16 @@ def register(
     lab_only: bool = False,
     undelayed: bool = False,
     stream: bool = False,
+    needs: tuple[str, ...] = (),
+    use: str = "",
+    cost: str = "",
 ) -> Callable[[SpecClass], SpecClass]:
     """Register a spec class under `name`: a class decorator, for our policies and for yours.
 
-    The first line of the class's docstring is its summary. The same name may be registered
-    again by a class of the same name, so that a file can be reloaded.
+    The first line of the class's docstring is its summary. `needs`, `use` and `cost` are shown
+    by `foretell.policies.policy_table`: what the policy must be told, when to use it, and its
+    work per round. The same name may be registered again by a class of the same name, so that a
+    file can be reloaded.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise InvalidInput(
@@ -72,7 +83,9 @@ def register(
             )
         spec.name = name
         summary = (spec.__doc__ or "").strip().partition("\n")[0].rstrip(".")
-        _entries[name] = Entry(name, spec, summary, rewards, lab_only, undelayed, stream)
+        _entries[name] = Entry(
+            name, spec, summary, rewards, lab_only, undelayed, stream, tuple(needs), use, cost
+        )
         return spec
 
     return decorate
@@ -101,6 +114,11 @@ def policy(text: str | Spec) -> Spec:
     """
     if isinstance(text, Spec):
         return text
+    if not isinstance(text, str):
+        raise InvalidInput(
+            f"a policy is named by a text or given as a spec, got {text!r}: "
+            f"write for instance 'nsd-ucrl2(window=800)'"
+        )
     match = re.fullmatch(r"\s*([A-Za-z0-9_-]+)\s*(?:\((.*)\))?\s*", text, flags=re.DOTALL)
     if match is None:
         raise InvalidInput(
@@ -126,24 +144,29 @@ def start(spec: Spec, problem: Problem) -> Any:
 
 
 def _read_arguments(spec: type[Spec], name: str, arguments: str) -> dict[str, Any]:
-    fields = [field.name for field in dataclasses.fields(spec)]
+    unreadable = InvalidInput(
+        f"cannot read the fields {arguments!r} of {name}: write field=value, separated by commas"
+    )
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
-        assert isinstance(call, ast.Call)  # noqa: S101  the text was built as a call
-        if call.args:
-            raise InvalidInput(
-                f"{name} takes its fields by name, got {ast.unparse(call.args[0])!r}: "
-                f"write field=value"
-            )
-        values = {word.arg or "**": ast.literal_eval(word.value) for word in call.keywords}
-    except (SyntaxError, ValueError) as error:
-        if isinstance(error, InvalidInput):
-            raise
+    except SyntaxError:
+        raise unreadable from None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise unreadable
+    if call.args:
         raise InvalidInput(
-            f"cannot read the fields {arguments!r} of {name}: "
-            f"write field=value, separated by commas"
-        ) from None
-    for word in values:
+            f"{name} takes its fields by name, got {ast.unparse(call.args[0])!r}: write field=value"
+        )
+    fields = [field.name for field in dataclasses.fields(spec)]
+    values: dict[str, Any] = {}
+    for keyword in call.keywords:
+        word = keyword.arg or "**"
         if word not in fields:
-            raise UnknownName.of(f"field of {name}", word, fields or ["(it has none)"])
+            raise UnknownName.of("field", word, fields or ["(it has none)"], f"of {name}")
+        if word in values:
+            raise InvalidInput(f"{name} has the field {word} twice: give it once")
+        try:
+            values[word] = ast.literal_eval(keyword.value)
+        except ValueError:
+            raise unreadable from None
     return values

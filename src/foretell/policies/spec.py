@@ -10,10 +10,12 @@ True
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, ClassVar
 
+import numpy as np
+
 from foretell.errors import InvalidInput
+from foretell.inputs import is_number, is_whole
 
 _OPTION = {"option": True}
 
@@ -32,7 +34,7 @@ class Spec:
     def __str__(self) -> str:
         """Print as `name(field=value, …)`, options left at their default left out."""
         shown = [
-            f"{field.name}={getattr(self, field.name)!r}"
+            f"{field.name}={_plain(getattr(self, field.name))!r}"
             for field in dataclasses.fields(self)
             if not field.metadata.get("option") or getattr(self, field.name) != field.default
         ]
@@ -44,7 +46,7 @@ def check_window(window: int | None) -> None:
     """Refuse a window that is no whole number of rounds."""
     if window is None:
         return
-    if isinstance(window, bool) or not isinstance(window, int):
+    if not is_whole(window):
         raise InvalidInput(
             f"window must be a whole number of rounds, got {window!r}: leave it out for no window"
         )
@@ -61,17 +63,24 @@ def capped(window: int | None, horizon: int | None) -> int | None:
 
 def check_delta(delta: float) -> None:
     """Refuse an error probability outside (0, 1]."""
-    if not _is_number(delta) or not 0.0 < delta <= 1.0:
+    if not is_number(delta) or not 0.0 < delta <= 1.0:
         raise InvalidInput(f"delta must lie in (0, 1], got {delta!r}: the usual choice is 0.1")
 
 
 def check_scale(scale: float) -> None:
     """Refuse a factor of the radii that is negative or no number."""
-    if not _is_number(scale) or not 0.0 <= scale < math.inf:
+    if not is_number(scale) or scale < 0.0:
         raise InvalidInput(
             f"scale must be a finite number of at least 0, got {scale!r}: 1 is the paper's radius"
         )
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def check_flag(what: str, value: object) -> None:
+    """Refuse a switch that is neither on nor off."""
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{what} must be True or False, got {value!r}")
+
+
+def _plain(value: Any) -> Any:
+    """Give a number of NumPy as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value

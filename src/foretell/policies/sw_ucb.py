@@ -20,7 +20,12 @@ from foretell.types import Bools, Floats, Ints, Problem
 OVER = ("rewards", "rounds")
 
 
-@register("sw-ucb")
+@register(
+    "sw-ucb",
+    needs=("window",),
+    use="signals that say nothing about rewards, in a changing world",
+    cost="O(K)",
+)
 @dataclass(frozen=True)
 class SwUcb(Spec):
     """UCB on the latest delayed rewards only, blind to signals.

@@ -32,7 +32,7 @@ from foretell.policies.verbs import (
 from foretell.types import Bools, Floats, Problem
 
 
-@register("ucb")
+@register("ucb", use="a law that never changes, short delays", cost="O(K)")
 @dataclass(frozen=True)
 class Ucb(Spec):
     """UCB1 on delayed rewards, blind to signals.

@@ -14,7 +14,7 @@ from foretell.policies.verbs import begin, choose, credit, indices, observe, pla
 from foretell.types import Bools, Floats, Problem
 
 
-@register("uniform")
+@register("uniform", use="a yardstick, and logs from which anything can be learned", cost="O(K)")
 @dataclass(frozen=True)
 class Uniform(Spec):
     """Every eligible action with the same probability, whatever happens."""

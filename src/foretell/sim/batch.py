@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from foretell.errors import InvalidInput, MissingExtra
+from foretell.inputs import is_whole
 from foretell.policies import Spec, entry, policy, start
 from foretell.sim.progress import progress_bar
 from foretell.sim.result import Batch, Batches, Trajectories
 from foretell.sim.run import Record, new_record, play_rounds, run
 from foretell.sim.source import source_digest
+from foretell.worlds.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from foretell.types import Ints
-    from foretell.worlds.scenario import Scenario
 
 MOST_CHECKPOINTS = 1000
 
@@ -81,6 +82,11 @@ def simulate(
     """
     single = isinstance(specs, (str, Spec))
     chosen = [policy(one) for one in ([specs] if isinstance(specs, (str, Spec)) else specs)]
+    if not isinstance(scenario, Scenario):
+        raise InvalidInput(
+            f"simulate needs a scenario, got {scenario!r}: "
+            f"make one with foretell.Scenario(…) or foretell.scenario(name)"
+        )
     if not chosen:
         raise InvalidInput("there is no policy to simulate: give at least one spec")
     for what, value in (("runs", runs), ("threads", 1 if threads is None else threads)):
@@ -206,7 +212,10 @@ def _checkpoint_rounds(checkpoints: int | Sequence[int] | None, horizon: int) ->
         _check_whole("checkpoints", checkpoints, least=1)
         count = min(int(checkpoints), horizon)
         return np.arange(1, count + 1) * horizon // count - 1
-    rounds = np.asarray(checkpoints)
+    try:
+        rounds = np.asarray(checkpoints)
+    except ValueError:
+        rounds = np.zeros(0)
     if (
         rounds.ndim != 1
         or rounds.size == 0
@@ -216,14 +225,13 @@ def _checkpoint_rounds(checkpoints: int | Sequence[int] | None, horizon: int) ->
         or (np.diff(rounds) <= 0).any()
     ):
         raise InvalidInput(
-            f"checkpoints must be increasing rounds from 0 to {horizon - 1}, "
-            f"got {np.asarray(checkpoints).tolist()}"
+            f"checkpoints must be increasing rounds from 0 to {horizon - 1}, got {checkpoints!r}"
         )
     return rounds.astype(np.int64)
 
 
 def _check_whole(what: str, value: int, *, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+    if not is_whole(value) or value < least:
         raise InvalidInput(f"{what} must be a whole number of at least {least}, got {value!r}")
 
 

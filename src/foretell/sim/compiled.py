@@ -25,7 +25,7 @@ from foretell.errors import InvalidInput
 from foretell.kernel import KERNELS
 from foretell.policies.verbs import COMPILED
 from foretell.sim.run import play_rounds
-from foretell.sim.source import source_digest, user_cache
+from foretell.sim.source import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,4 +106,4 @@ def _cache_folder(state_type: type) -> Path | None:
         if source is None or not Path(source).is_file():
             return None
         extra.add(Path(source))
-    return user_cache() / f"compiled-{source_digest(tuple(sorted(extra)))}"
+    return cache_folder("compiled", tuple(sorted(extra)))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent.parent
+KEPT_SECONDS = 30 * 24 * 3600
+"""A cache folder that nobody used for so long is dropped."""
+
 _PARTS = ("kernel.py", "types.py", "policies", "worlds", "sim")
 
 
@@ -22,6 +26,17 @@ def source_digest(extra: tuple[Path, ...] = ()) -> str:
     for source in (*sources, *extra):
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def cache_folder(kind: str, extra: tuple[Path, ...] = ()) -> Path:
+    """Give the folder of one kind of cache for these sources, and drop those long unused."""
+    folder = user_cache() / f"{kind}-{source_digest(extra)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.touch()
+    for other in folder.parent.glob(f"{kind}-*"):
+        if other.stat().st_mtime < folder.stat().st_mtime - KEPT_SECONDS:
+            shutil.rmtree(other, ignore_errors=True)
+    return folder
 
 
 def user_cache() -> Path:

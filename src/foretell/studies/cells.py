@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from foretell.errors import DamagedFile
 from foretell.sim import Batch, Batches, load, simulate
-from foretell.sim.source import source_digest, user_cache
+from foretell.sim.source import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,7 +54,6 @@ def _run_cell(panel: Panel, spec: Spec, runs: int, seed: int, *, fresh: bool) ->
         except DamagedFile:
             path.unlink()
     batch = simulate(panel.scenario, spec, panel.horizon, runs, seed, progress=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
     batch.save(path)
     return batch
 
@@ -64,4 +63,4 @@ def _cell_path(panel: Panel, spec: Spec, runs: int, seed: int) -> Path:
         [str(spec), panel.scenario.to_dict(), panel.horizon, runs, seed], sort_keys=True
     )
     name = hashlib.sha256(key.encode()).hexdigest()[:32]
-    return user_cache() / f"cells-{source_digest()}" / f"{name}.npz"
+    return cache_folder("cells") / f"{name}.npz"

@@ -109,8 +109,7 @@ def _panels(file_name: str, text: str, file: _File) -> list[Panel]:
                 made = _scenario(_filled(table, values))
                 made.check(file.horizon)
             except UnknownName as error:
-                key = error.args[0].split("'")[1]
-                line = _line(text, key, after=_line(text, "scenarios", number))
+                line = _line(text, error.name, after=_line(text, "scenarios", number))
                 raise InvalidInput(f"{file_name}, line {line}: {error}") from None
             except ForetellError as error:
                 raise InvalidInput(f"{where}: {error}") from None
@@ -170,8 +169,10 @@ def _filled(use: Any, values: dict[str, Any]) -> Any:
 
 
 def _line(text: str, key: str, number: int = 0, *, after: int = 1) -> int:
-    """Give the line on which a key (or the n-th table of that name) stands."""
-    pattern = re.compile(rf"(^|[{{,]|\[)\s*\"?{re.escape(key)}\"?\s*(=|\])")
+    """Give the line on which a key, a value or the n-th table of that name stands."""
+    pattern = re.compile(
+        rf"(^|[{{,]|\[)\s*\"?{re.escape(key)}\"?\s*(=|\])|=\s*\"{re.escape(key)}\""
+    )
     for place, line in enumerate(text.splitlines(), start=1):
         if place >= after and pattern.search(line):
             if number == 0:

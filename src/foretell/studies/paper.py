@@ -12,6 +12,7 @@ from foretell.studies import (
     misspecified,
     price_of_delay,
     random_delays,
+    readings,
     window,
     window_sweep,
 )
@@ -34,6 +35,7 @@ STUDIES: dict[str, Study] = {
         horizon_scaling.STUDY,
         window_sweep.STUDY,
         bounds.STUDY,
+        readings.STUDY,
     )
 }
 _SHARED = {"fig7": "fig3", "fig5": "fig4"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -30,6 +31,7 @@ _LOOK: Any = {
     "figure.constrained_layout.use": True,
 }
 _LEGEND_COLUMNS = 3
+TITLE_WIDTH = 28
 
 
 def draw(chart: Chart, folder: Path) -> None:
@@ -45,6 +47,8 @@ def draw(chart: Chart, folder: Path) -> None:
         )
         for place, (axes, drawn) in enumerate(zip(grid[0], chart.axes, strict=True)):
             _draw_axes(axes, drawn, chart, first=place == 0)
+        if not chart.log_y:
+            grid[0][0].set_ylim(bottom=0)
         handles: dict[str, Any] = {}
         for axes in grid[0]:
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -75,8 +79,6 @@ def _draw_axes(axes: Any, drawn: Axes, chart: Chart, *, first: bool) -> None:
     if chart.log_y:
         axes.set_yscale("log")
         axes.yaxis.set_minor_formatter(NullFormatter())
-    else:
-        axes.set_ylim(bottom=0)
     if chart.log_x:
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
@@ -92,9 +94,10 @@ def _draw_axes(axes: Any, drawn: Axes, chart: Chart, *, first: bool) -> None:
                 va="top",
                 ha="right",
                 fontsize=6.5,
-                color="#555555",
+                color="#444444",
+                bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6},
             )
-    axes.set_title(drawn.title)
+    axes.set_title(textwrap.fill(drawn.title, TITLE_WIDTH))
     axes.set_xlabel(drawn.x_label)
     if first:
         axes.set_ylabel(drawn.y_label)

@@ -14,6 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from foretell.sim.batch import provenance
+from foretell.studies.errata import ERRATA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,7 @@ def write_report(finished: list[Finished], path: Path, *, title: str, runs: int,
         "uplot": _asset("uPlot.iife.min.js"),
         "script": _asset("report.js"),
         "summary": _summary(finished, runs, seed),
-        "claims": _claims(finished),
+        "claims": _claims(finished) + _errata(finished),
         "contents": "".join(
             f'<li><a href="#{one.study.name}">{html.escape(one.study.title)}</a></li>'
             for one in finished
@@ -94,6 +95,26 @@ def _claim_row(verdict: Verdict) -> str:
         f"</span></td><td><p>{_lines(verdict.finding.measured)}</p><details><summary>definition "
         f"and control</summary><p>{html.escape(claim.definition)}.</p><p>Control ({control}): "
         f"{_lines(verdict.control.measured)}</p></details></td></tr>"
+    )
+
+
+def _errata(finished: list[Finished]) -> str:
+    """List where the paper is in error, if these are studies of the paper."""
+    from foretell.studies.paper import STUDIES
+
+    if not any(STUDIES.get(one.study.name) is one.study for one in finished):
+        return ""
+    rows = "".join(
+        f'<tr id="erratum-{html.escape(one.id)}"><td><p>{html.escape(one.printed)}</p>'
+        f"<p class=quiet>{html.escape(f'{one.id}: {one.where}')}</p></td>"
+        f"<td>{html.escape(one.reading)}</td><td>{html.escape(one.consequence)}</td></tr>"
+        for one in ERRATA
+    )
+    return (
+        "<h2 id=errata>Where the paper’s text is in error</h2><p>Misprints, wrong statements and "
+        "silences that matter to the experiments, and how they are read here. The full list is in "
+        "docs/errata.md.</p><div class=scroll><table class=claims><thead><tr><th>in the paper</th>"
+        f"<th>read as</th><th>what it changes</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 

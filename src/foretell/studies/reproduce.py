@@ -62,7 +62,8 @@ def reproduce(
         for table in one.tables:
             table.to_csv(out / f"{study.name}-{table.name}.csv")
         finished.append(one)
-        verdict_table(finished).to_csv(out / "claims.csv")
+        if any(one.verdicts for one in finished):
+            verdict_table(finished).to_csv(out / "claims.csv")
         write_report(finished, out / "index.html", title=title, runs=runs, seed=seed)
     return finished
 

@@ -79,14 +79,16 @@ def late_slope(batch: Batch, segments: tuple[int, ...]) -> Floats:
 
 def bootstrap(statistic: Floats, value: float) -> Estimate:
     """Give `value` with the percentile interval of its bootstrapped `statistic`."""
-    low, high = np.percentile(statistic, [2.5, 97.5])
+    usable = statistic[np.isfinite(statistic)]
+    low, high = np.percentile(usable, [2.5, 97.5]) if usable.size else (np.nan, np.nan)
     return Estimate(value, float(low), float(high))
 
 
 def spread_ratio(one: Batch, other: Batch) -> Estimate:
     """Give the ratio of the standard deviations of final regret, by a bootstrap over runs."""
     draw = np.random.default_rng(0).integers(0, one.runs, (BOOTSTRAPS, one.runs))
-    drawn = one.final[draw].std(axis=1, ddof=1) / other.final[draw].std(axis=1, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):  # few runs, all drawn the same
+        drawn = one.final[draw].std(axis=1, ddof=1) / other.final[draw].std(axis=1, ddof=1)
     return bootstrap(drawn, float(one.final.std(ddof=1) / other.final.std(ddof=1)))
 
 

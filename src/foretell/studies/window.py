@@ -71,7 +71,7 @@ def _steady(curve: Curve) -> Finding:
     ratio = mean_ratio(
         late_slope(curve.batch, (0, *CHANGES, HORIZON)), slope(curve.batch, 0, HORIZON)
     )
-    return Finding(ratio.low >= 0.7, f"{curve.name}: {ratio} of its mean regret per round")  # noqa: PLR2004
+    return Finding(ratio.low >= 0.7, f"{curve.name}: {ratio} of its mean regret per round")
 
 
 CLAIMS = (

@@ -4,17 +4,22 @@ from foretell.worlds import delays, rewards
 from foretell.worlds.catalogue import scenario, scenarios
 from foretell.worlds.changes import interpolation, random_walk, redraws, shifts
 from foretell.worlds.scenario import Scenario
+from foretell.worlds.suite import SuiteEntry, random_entries, suite, suite_entry
 from foretell.worlds.world import World
 
 __all__ = [
     "Scenario",
+    "SuiteEntry",
     "World",
     "delays",
     "interpolation",
+    "random_entries",
     "random_walk",
     "redraws",
     "rewards",
     "scenario",
     "scenarios",
     "shifts",
+    "suite",
+    "suite_entry",
 ]

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput
+from foretell.inputs import is_number, is_whole
 from foretell.types import Floats
 
 MOST_KNOTS = 2000
@@ -44,7 +45,7 @@ class Schedule(msgspec.Struct, frozen=True):
                 f"(hazard): give one of the three, got {' and '.join(given) or 'none'}"
             )
         if self.at is not None:
-            if any(isinstance(r, bool) or not isinstance(r, int) or r < 1 for r in self.at):
+            if any(not is_whole(change) or change < 1 for change in self.at):
                 raise InvalidInput(
                     f"change rounds must be whole numbers from 1 on, got {list(self.at)}: "
                     f"round 0 is the first law's own"
@@ -53,9 +54,8 @@ class Schedule(msgspec.Struct, frozen=True):
                 raise InvalidInput(
                     f"change rounds must increase, got {list(self.at)}: sort them, each once"
                 )
-        if self.every is not None and self.every < 1:
-            raise InvalidInput(f"every must be at least 1 round, got {self.every}")
-        if self.hazard is not None and not 0.0 <= self.hazard <= 1.0:
+        _check_count("every", self.every, "round")
+        if self.hazard is not None and not (is_number(self.hazard) and 0 <= self.hazard <= 1):
             raise InvalidInput(
                 f"the hazard is a probability per round, in [0, 1], got {self.hazard}"
             )
@@ -140,12 +140,11 @@ class Redraws(_Pattern, frozen=True):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if not 0.0 < self.concentration < math.inf:
+        if not is_number(self.concentration) or self.concentration <= 0.0:
             raise InvalidInput(
                 f"the concentration of redrawn laws must be above 0, got {self.concentration}"
             )
-        if self.count is not None and self.count < 1:
-            raise InvalidInput(f"count must be at least 1 action, got {self.count}")
+        _check_count("count", self.count, "action")
 
     def check(self, horizon: int, actions: int) -> None:
         """Refuse changes that do not fit the problem."""
@@ -203,12 +202,11 @@ class RandomWalk(_Pattern, frozen=True):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if not 0.0 < self.spread < math.inf:
+        if not is_number(self.spread) or self.spread <= 0.0:
             raise InvalidInput(
                 f"the spread of a random walk must be a finite number above 0, got {self.spread}"
             )
-        if self.every is not None and self.every < 1:
-            raise InvalidInput(f"every must be at least 1 round, got {self.every}")
+        _check_count("every", self.every, "round")
 
     def check(self, horizon: int, actions: int) -> None:
         """Refuse actions that the problem does not have."""
@@ -277,7 +275,17 @@ def random_walk(
 def _schedule(
     at: list[int] | tuple[int, ...] | None, every: int | None, hazard: float | None
 ) -> Schedule:
-    return Schedule(None if at is None else tuple(at), every, hazard)
+    if at is not None and not hasattr(at, "__iter__"):
+        raise InvalidInput(f"at must be a list of rounds, got {at!r}: for instance at=[2000]")
+    listed = None if at is None else tuple(int(r) if is_whole(r) else r for r in at)
+    return Schedule(listed, every, hazard)
+
+
+def _check_count(what: str, count: int | None, unit: str) -> None:
+    if count is not None and (not is_whole(count) or count < 1):
+        raise InvalidInput(
+            f"{what} must be at least 1 {unit}, got {count!r}: give a whole number of {unit}s"
+        )
 
 
 def _check_actions(chosen: tuple[int, ...] | None, actions: int, least: int) -> None:

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput
+from foretell.inputs import is_number, is_whole
 from foretell.kernel import kernel
 from foretell.types import Floats, Ints
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 NEVER = -1
 _FAR = 2.0**62
+"""A delay of so many rounds is never over."""
+_FAR_EXPONENT = 700.0
+"""exp of it is far beyond, and still a number."""
 
 _CONSTANT, _UNIFORM, _GEOMETRIC, _LOG_NORMAL, _PARETO, _TABLE, _NEVER = range(7)
 
@@ -139,8 +143,8 @@ class Table(_Family, frozen=True):
                 f"a table of delays needs one weight per delay, got {len(self.weights)} weights "
                 f"for {len(self.rounds)} delays: give as many, or none"
             )
-        if any(not weight >= 0 for weight in self.weights) or (
-            self.weights and not 0 < sum(self.weights) < math.inf
+        if any(not is_number(weight) or weight < 0 for weight in self.weights) or (
+            self.weights and sum(self.weights) == 0
         ):
             raise InvalidInput(
                 f"the weights of a table of delays must be non-negative with a positive sum, "
@@ -173,7 +177,7 @@ def as_delay(delay: Delay | int) -> Delay:
     """Read a whole number as a constant delay."""
     if isinstance(delay, _Family):
         return delay
-    if isinstance(delay, bool) or not isinstance(delay, (int, np.integer)):
+    if not is_whole(delay):
         raise InvalidInput(
             f"a delay must be a whole number of rounds or one of foretell.delays, got {delay!r}"
         )
@@ -222,7 +226,7 @@ def _parameters(delay: Delay) -> tuple[int, float, float]:  # noqa: PLR0911  one
         case Uniform(low, high):
             return _UNIFORM, float(low), float(high)
         case Geometric(average):
-            return _GEOMETRIC, math.log(average / (1.0 + average)), 0.0
+            return _GEOMETRIC, math.log1p(-1.0 / (1.0 + average)), 0.0
         case LogNormal(median, sigma):
             return _LOG_NORMAL, math.log(median), sigma
         case Pareto(shape, scale):
@@ -246,13 +250,13 @@ def draw_delay(delays: Delays, signal: int, uniform: float, normal: float) -> in
     if kind == _CONSTANT:
         rounds = first
     elif kind == _UNIFORM:
-        rounds = first + math.floor(rest * (second - first + 1.0))
+        rounds = first + rest * (second - first + 1.0)
     elif kind == _GEOMETRIC:
-        rounds = math.floor(math.log1p(-rest) / first)
+        rounds = math.log1p(-rest) / first
     elif kind == _LOG_NORMAL:
-        rounds = math.floor(math.exp(first + second * normal))
+        rounds = math.exp(min(first + second * normal, _FAR_EXPONENT))
     elif kind == _PARETO:
-        rounds = math.floor(second * math.expm1(-math.log1p(-rest) / first))
+        rounds = second * math.expm1(min(-math.log1p(-rest) / first, _FAR_EXPONENT))
     elif kind == _TABLE:
         place = delays.table_start[signal]
         last = delays.table_start[signal + 1] - 1
@@ -265,7 +269,7 @@ def draw_delay(delays: Delays, signal: int, uniform: float, normal: float) -> in
 
 
 def _check_rounds(what: str, rounds: int) -> None:
-    if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)):
+    if not is_whole(rounds):
         raise InvalidInput(f"{what} must be a whole number of rounds, got {rounds!r}")
     if rounds < 0:
         raise InvalidInput(
@@ -275,12 +279,12 @@ def _check_rounds(what: str, rounds: int) -> None:
 
 
 def _check_positive(what: str, value: float) -> None:
-    if not 0.0 < value < math.inf:
+    if not is_number(value) or value <= 0.0:
         raise InvalidInput(f"{what} must be a finite number above 0, got {value}")
 
 
 def _check_lost(lost: float) -> None:
-    if not 0.0 <= lost < 1.0:
+    if not is_number(lost) or not 0.0 <= lost < 1.0:
         raise InvalidInput(
             f"the share of lost rewards must lie in [0, 1), got {lost}: "
             f"for rewards that never arrive use foretell.delays.Never()"

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput
+from foretell.inputs import is_number
 from foretell.kernel import kernel
 from foretell.types import GRAIN, Floats, RewardScale
 
@@ -46,7 +47,7 @@ class Beta(_Bounded, frozen=True):
     def __post_init__(self) -> None:
         """Check the fields."""
         self.scale()
-        if not 0.0 < self.concentration < math.inf:
+        if not is_number(self.concentration) or self.concentration <= 0.0:
             raise InvalidInput(
                 f"the concentration of Beta rewards must be a finite number above 0, "
                 f"got {self.concentration}"
@@ -65,7 +66,7 @@ class Gaussian(msgspec.Struct, frozen=True, tag_field="family", tag=str.lower):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if not 0.0 < self.sigma < math.inf:
+        if not is_number(self.sigma) or self.sigma <= 0.0:
             raise InvalidInput(
                 f"the sigma of Gaussian rewards must be a finite number above 0, got {self.sigma}"
             )

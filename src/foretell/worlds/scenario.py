@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput, UnknownName
+from foretell.inputs import is_number, is_whole
 from foretell.types import Floats, Problem, RewardScale
 from foretell.worlds.changes import Changes, Interpolation, Knot, Stationary
 from foretell.worlds.delays import Delay, as_delay, delay_arrays
+from foretell.worlds.plain import read_tagged
 from foretell.worlds.rewards import Bernoulli, RewardFamily, family_code
 from foretell.worlds.world import World
 
@@ -23,6 +25,7 @@ Row: TypeAlias = tuple[float, ...]
 Matrix: TypeAlias = tuple[Row, ...]
 
 _SUM_TOLERANCE = 1e-9
+PAIR = 2
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Scenario:
             raise InvalidInput("give a scenario either a law or segments: exactly one of the two")
         if self.law is not None:
             self._set("law", _law(self.law, len(self.theta)))
+            self._set("segments", ())
         else:
             self._set("segments", self._checked_segments())
         delay = self.delay
@@ -63,6 +67,7 @@ class Scenario:
             self._set("delay", tuple(as_delay(one) for one in delay))
         else:
             self._set("delay", as_delay(delay))  # type: ignore[arg-type]
+        self._check_parts()
         self._check_means()
         self._check_mixture()
         Problem(self.actions, self.signals)
@@ -83,13 +88,31 @@ class Scenario:
             raise InvalidInput(
                 "segments say how the law changes already: give segments or changes, not both"
             )
-        segments = tuple((int(first), _law(law, len(self.theta))) for first, law in self.segments)
+        given: list[Any] = list(self.segments)
+        if any(
+            not hasattr(one, "__len__") or len(one) != PAIR or not is_whole(one[0]) for one in given
+        ):
+            raise InvalidInput(
+                "segments must be pairs of a round and a law: for instance [(0, P0), (3000, P1)]"
+            )
+        segments = tuple((int(first), _law(law, len(self.theta))) for first, law in given)
         firsts = [first for first, _ in segments]
         if firsts[0] != 0 or firsts != sorted(set(firsts)):
             raise InvalidInput(f"segments must start at round 0 and increase, got rounds {firsts}")
         if len({len(law) for _, law in segments}) > 1:
             raise InvalidInput("all segments need the same number of actions")
         return segments
+
+    def _check_parts(self) -> None:
+        for name, part, kinds in (
+            ("changes", self.changes, get_args(Changes)),
+            ("rewards", self.rewards, get_args(RewardFamily)),
+        ):
+            if not isinstance(part, kinds):
+                raise InvalidInput(
+                    f"{name} must be one of {', '.join(kind.__name__ for kind in kinds)}, "
+                    f"got {part!r}: see docs/core.md"
+                )
 
     def _check_means(self) -> None:
         scale = self.scale
@@ -106,15 +129,15 @@ class Scenario:
         return self.scale.kind == "bounded" and not self.scale.low <= mean <= self.scale.high
 
     def _check_mixture(self) -> None:
-        if not 0.0 <= self.alpha <= 1.0:
-            raise InvalidInput(f"alpha is a probability, in [0, 1], got {self.alpha}")
+        if not is_number(self.alpha) or not 0.0 <= self.alpha <= 1.0:
+            raise InvalidInput(f"alpha is a probability, in [0, 1], got {self.alpha!r}")
         if self.mu is not None:
             self._set("mu", _row("mu", self.mu))
-        if self.alpha > 0.0 and (self.mu is None or len(self.mu) != self.actions):
-            got = "none" if self.mu is None else str(len(self.mu))
+        given = 0 if self.mu is None else len(self.mu)
+        if (self.alpha > 0.0 or self.mu is not None) and given != self.actions:
             raise InvalidInput(
                 f"a misspecified scenario (alpha > 0) needs mu, one mean per action, "
-                f"got {got} for {self.actions} actions"
+                f"got {given or 'none'} for {self.actions} actions"
             )
 
     @property
@@ -139,7 +162,7 @@ class Scenario:
 
     def check(self, horizon: int) -> None:
         """Refuse a horizon that the changes do not fit in."""
-        if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
+        if not is_whole(horizon) or horizon < 1:
             raise InvalidInput(f"the horizon must be a whole number of rounds, got {horizon!r}")
         self.changes.check(horizon, self.actions)
         if self.segments and self.segments[-1][0] >= horizon:
@@ -180,22 +203,22 @@ class Scenario:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Scenario:
         """Make a scenario from plain data, as a file holds it."""
-        fields = dict(plain)
         known = [field.name for field in dataclasses.fields(cls)]
-        for field in fields:
+        for field in plain:
             if field not in known:
-                raise UnknownName.of("field of a scenario", field, known)
-        try:
-            if "changes" in fields:
-                fields["changes"] = msgspec.convert(fields["changes"], Changes)
-            if "rewards" in fields:
-                fields["rewards"] = msgspec.convert(fields["rewards"], RewardFamily)
-            if "delay" in fields:
-                fields["delay"] = msgspec.convert(
-                    fields["delay"], int | Delay | tuple[int | Delay, ...]
-                )
-        except msgspec.ValidationError as error:
-            raise InvalidInput(f"cannot read the scenario: {error}") from None
+                raise UnknownName.of("field", field, known, "of a scenario")
+        fields = dict(plain)
+        if "changes" in fields:
+            fields["changes"] = read_tagged("pattern", fields["changes"], Changes)
+        if "rewards" in fields:
+            fields["rewards"] = read_tagged("family", fields["rewards"], RewardFamily)
+        delay = fields.get("delay")
+        if isinstance(delay, dict):
+            fields["delay"] = read_tagged("family", delay, Delay)
+        elif isinstance(delay, list):
+            fields["delay"] = [
+                read_tagged("family", one, Delay) if isinstance(one, dict) else one for one in delay
+            ]
         return cls(**fields)
 
     def problem(self, horizon: int | None = None, changes: tuple[int, ...] = ()) -> Problem:

@@ -1,0 +1,242 @@
+// UCB and NSD-UCRL2 in the world of the paper, as a plain loop: what foretell is measured against.
+//
+// The same algorithms as foretell's: values within 1e-12 of the largest are ties, broken at
+// random (one division an index, where the formula has two); the law over a ring of the last W rounds; rewards that wait D rounds in a ring;
+// Algorithm 2 on sorted U. The same draws per round: one uniform each for signal, reward and,
+// where there are ties, the choice. Nothing is allocated; rings hold bytes, counts 32 bits.
+// Sizes are template arguments (0: given at run time), so both kinds of loop can be measured.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace {
+
+constexpr int MOST_ACTIONS = 64, MOST_SIGNALS = 16, MOST_ROUNDS = 1 << 16;
+constexpr double TIE = 1e-12, INFINITE = std::numeric_limits<double>::infinity();
+
+struct Sfc64 {
+    uint64_t a, b, c, counter = 1;
+
+    explicit Sfc64(uint64_t seed) : a(seed), b(seed), c(seed) {
+        for (int i = 0; i < 12; ++i) next();
+    }
+    uint64_t next() {
+        const uint64_t result = a + b + counter++;
+        a = b ^ (b >> 11);
+        b = c + (c << 3);
+        c = ((c << 24) | (c >> 40)) + result;
+        return result;
+    }
+    double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+};
+
+struct World {
+    int actions, signals, segments, horizon, delay;
+    const int32_t *rounds;  // (segments + 1): where each begins, closed by the horizon
+    const double *law;      // (actions, signals): of round 0
+    const double *theta;
+};
+
+struct Now {
+    double reached[MOST_ACTIONS][MOST_SIGNALS];  // cumulative law
+    double gaps[MOST_ACTIONS];
+};
+
+// At each change a row takes the law that the row `shift` above it had, as in the paper.
+void begin_segment(const World &world, int shift, Now &now) {
+    double best = -INFINITE;
+    for (int a = 0; a < world.actions; ++a) {
+        const double *row = world.law + (a + world.actions - shift) % world.actions * world.signals;
+        double reached = 0.0, mean = 0.0;
+        for (int s = 0; s < world.signals; ++s) {
+            reached += row[s];
+            mean += row[s] * world.theta[s];
+            now.reached[a][s] = reached;
+        }
+        now.gaps[a] = mean;
+        best = mean > best ? mean : best;
+    }
+    for (int a = 0; a < world.actions; ++a) now.gaps[a] = best - now.gaps[a];
+}
+
+inline int draw_signal(const Now &now, int action, int signals, double uniform) {
+    int signal = 0;
+    for (int s = 0; s + 1 < signals; ++s) signal += uniform >= now.reached[action][s];
+    return signal;
+}
+
+inline int argmax(const double *values, int size, Sfc64 &rng) {
+    double best = -INFINITE;
+    for (int a = 0; a < size; ++a) best = values[a] > best ? values[a] : best;
+    int ties = 0, chosen = 0;
+    for (int a = 0; a < size; ++a) {
+        if (values[a] >= best - TIE) {
+            ++ties;
+            chosen = a;
+        }
+    }
+    if (ties == 1) return chosen;
+    int skip = static_cast<int>(rng.uniform() * ties);
+    for (int a = 0; a < size; ++a) {
+        if (values[a] >= best - TIE && skip-- == 0) return a;
+    }
+    return chosen;
+}
+
+template <int K>
+struct Ucb {
+    int32_t counts[MOST_ACTIONS] = {}, sums[MOST_ACTIONS] = {};
+    double values[MOST_ACTIONS];
+    const int actions;
+
+    Ucb(const World &world, int, double) : actions(K ? K : world.actions) {}
+
+    int choose(int t, Sfc64 &rng) {
+        const double exploration = 2.0 * std::log(t + 1.0);
+        const int size = K ? K : actions;
+        for (int a = 0; a < size; ++a) {
+            const double share = 1.0 / counts[a];
+            const double value = sums[a] * share + std::sqrt(exploration * share);
+            values[a] = counts[a] == 0 ? INFINITE : value;
+        }
+        return argmax(values, size, rng);
+    }
+    void observe(int, int, int) {}
+    void credit(int action, int, int reward) {
+        counts[action] += 1;
+        sums[action] += reward;
+    }
+};
+
+template <int K, int S>
+struct NsdUcrl2 {
+    int32_t seen[MOST_ACTIONS][MOST_SIGNALS] = {}, plays[MOST_ACTIONS] = {};
+    int32_t counts[MOST_SIGNALS] = {}, sums[MOST_SIGNALS] = {};
+    int32_t order[MOST_SIGNALS];
+    bool ever[MOST_ACTIONS] = {};
+    double upper[MOST_SIGNALS], values[MOST_ACTIONS];
+    uint8_t ring_action[MOST_ROUNDS], ring_signal[MOST_ROUNDS];
+    double law_constant, theta_constant;
+    const int actions, signals, window;
+    int place = 0, filled = 0;
+
+    NsdUcrl2(const World &world, int window, double delta)
+        : actions(K ? K : world.actions), signals(S ? S : world.signals), window(window) {
+        const double rounds = world.horizon;
+        law_constant = 2.0 * signals * std::log(actions * window * rounds / delta);
+        theta_constant = 2.0 * std::log(2.0 * rounds * signals / delta);
+        for (int s = 0; s < signals; ++s) order[s] = s;
+    }
+
+    void sort_signals(int size) {
+        for (int i = 1; i < size; ++i) {
+            const int signal = order[i];
+            const double value = upper[signal];
+            int j = i - 1;
+            while (j >= 0 && (upper[order[j]] < value ||
+                              (upper[order[j]] == value && order[j] > signal))) {
+                order[j + 1] = order[j];
+                --j;
+            }
+            order[j + 1] = signal;
+        }
+    }
+
+    double optimistic_value(int a, int size) const {
+        const double share = 1.0 / plays[a];
+        const double radius = std::sqrt(law_constant * share);
+        double value = 0.0;
+        for (int s = 0; s < size; ++s) value += seen[a][s] * share * upper[s];
+        const int best = order[0];
+        double moving = std::fmin(0.5 * radius, 1.0 - seen[a][best] * share);
+        value += moving * upper[best];
+        for (int i = size - 1; i > 0 && moving > 0.0; --i) {
+            const double mass = seen[a][order[i]] * share;
+            const double taken = moving < mass ? moving : mass;
+            value -= taken * upper[order[i]];
+            moving -= taken;
+        }
+        return value;
+    }
+
+    int choose(int, Sfc64 &rng) {
+        const int rows = K ? K : actions, columns = S ? S : signals;
+        for (int s = 0; s < columns; ++s) {
+            const double share = 1.0 / (counts[s] > 1 ? counts[s] : 1);
+            const double bound = sums[s] * share + std::sqrt(theta_constant * share);
+            upper[s] = bound < 1.0 ? bound : 1.0;
+        }
+        sort_signals(columns);
+        for (int a = 0; a < rows; ++a) {
+            if (plays[a] > 0) {
+                values[a] = optimistic_value(a, columns);
+            } else {
+                values[a] = ever[a] ? upper[order[0]] : INFINITE;
+            }
+        }
+        return argmax(values, rows, rng);
+    }
+    void observe(int, int action, int signal) {
+        if (filled == window) {
+            const int leaving = ring_action[place];
+            seen[leaving][ring_signal[place]] -= 1;
+            plays[leaving] -= 1;
+        } else {
+            ++filled;
+        }
+        ring_action[place] = static_cast<uint8_t>(action);
+        ring_signal[place] = static_cast<uint8_t>(signal);
+        place = place + 1 == window ? 0 : place + 1;
+        seen[action][signal] += 1;
+        plays[action] += 1;
+        ever[action] = true;
+    }
+    void credit(int, int signal, int reward) {
+        counts[signal] += 1;
+        sums[signal] += reward;
+    }
+};
+
+template <class Policy>
+double play(const World &world, int window, double delta, uint64_t seed) {
+    static thread_local uint8_t waiting[MOST_ROUNDS][3];
+    Policy policy(world, window, delta);
+    Sfc64 rng(seed);
+    Now now;
+    double regret = 0.0;
+    int place = 0, shift = 0;
+    for (int segment = 0; segment < world.segments; ++segment) {
+        if (segment > 0) shift += 1 + static_cast<int>(rng.uniform() * (world.actions - 1));
+        shift %= world.actions;
+        begin_segment(world, shift, now);
+        for (int t = world.rounds[segment]; t < world.rounds[segment + 1]; ++t) {
+            const int action = policy.choose(t, rng);
+            const int signal = draw_signal(now, action, world.signals, rng.uniform());
+            const int reward = rng.uniform() < world.theta[signal];
+            policy.observe(t, action, signal);
+            waiting[place][0] = static_cast<uint8_t>(action);
+            waiting[place][1] = static_cast<uint8_t>(signal);
+            waiting[place][2] = static_cast<uint8_t>(reward);
+            place = place == world.delay ? 0 : place + 1;
+            if (t >= world.delay) policy.credit(waiting[place][0], waiting[place][1], waiting[place][2]);
+            regret += now.gaps[action];
+        }
+    }
+    return regret;
+}
+
+}  // namespace
+
+extern "C" void foretell_loop(int kind, World *world, int window, double delta, int runs,
+                              uint64_t seed, double *regret) {
+    for (int i = 0; i < runs; ++i) {
+        const uint64_t own = (seed + i) * 0x9E3779B97F4A7C15u;
+        switch (kind) {
+            case 0: regret[i] = play<Ucb<0>>(*world, window, delta, own); break;
+            case 1: regret[i] = play<NsdUcrl2<0, 0>>(*world, window, delta, own); break;
+            case 2: regret[i] = play<Ucb<4>>(*world, window, delta, own); break;
+            case 3: regret[i] = play<NsdUcrl2<4, 3>>(*world, window, delta, own); break;
+        }
+    }
+}

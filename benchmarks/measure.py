@@ -1,0 +1,90 @@
+"""What a benchmark gives back, and how time is taken.
+
+Other programs share the machine, so only ratios are trusted: the contestants take turns, each
+turn is timed as CPU time of this process, and a ratio is the median over turns.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: what was measured, and how it stands to its target."""
+
+    what: str
+    measured: str
+    target: str = ""
+    met: bool | None = None
+    """None where there is no target."""
+    value: float | None = None
+    """The measured number, for out/bench.json."""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words."""
+        return {True: "met", False: "missed", None: ""}[self.met]
+
+
+@dataclass
+class Outcome:
+    """What one benchmark found."""
+
+    title: str
+    lines: list[Line] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, what: str, measured: str, value: float | None = None) -> None:
+        """Add a line without a target."""
+        self.lines.append(Line(what, measured, value=value))
+
+    def at_least(self, what: str, value: float, target: float, unit: str = "x") -> None:
+        """Add a line whose value must reach the target."""
+        self.lines.append(
+            Line(what, f"{value:.3g}{unit}", f">= {target:g}{unit}", value >= target, value)
+        )
+
+    def at_most(self, what: str, value: float, target: float, unit: str = "x") -> None:
+        """Add a line whose value must not pass the target."""
+        self.lines.append(
+            Line(what, f"{value:.3g}{unit}", f"<= {target:g}{unit}", value <= target, value)
+        )
+
+    def must(self, what: str, measured: str, target: str, *, met: bool) -> None:
+        """Add a line that is either so or not."""
+        self.lines.append(Line(what, measured, target, met))
+
+    @property
+    def met(self) -> bool:
+        """Whether no target was missed."""
+        return all(line.met is not False for line in self.lines)
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """Give the CPU time that this process spends on `work`."""
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
+
+
+def in_turns(contestants: Mapping[str, Callable[[], object]], turns: int) -> dict[str, list[float]]:
+    """Time the contestants one after the other, again and again: CPU seconds of each turn."""
+    for work in contestants.values():
+        work()
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(turns):
+        for name, work in contestants.items():
+            seconds[name].append(cpu_seconds(work))
+    return seconds
+
+
+def ratio(slower: list[float], faster: list[float]) -> float:
+    """Give how many times faster the second is: the median over turns taken side by side."""
+    return statistics.median(a / b for a, b in zip(slower, faster, strict=True))

@@ -1,0 +1,109 @@
+"""What a round costs: flat in W, D and T, linear in K·S."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import foretell as ft
+from benchmarks.measure import Outcome, cpu_seconds
+
+if TYPE_CHECKING:
+    from foretell.worlds.scenario import Scenario
+
+WINDOWS = (10, 100, 1_000, 10_000)
+DELAYS = (10, 100, 1_000, 10_000)
+HORIZONS = (10_000, 100_000, 1_000_000)
+ACTIONS = (4, 16, 64, 250, 1_000)
+SIGNALS = (2, 5, 15, 50)
+TURNS = 7
+FLAT = 1.5
+"""The dearest of a row may cost this many times the cheapest: caches and noise."""
+LINEAR = 1.15
+"""From one K, or S, to the next, the cost may grow by its factor to this power: 1 is linear."""
+
+
+def scaling() -> Outcome:
+    """Measure NSD-UCRL2 with one of W, D, T changing at a time, then over K and S."""
+    outcome = Outcome("Cost of a round of NSD-UCRL2, in ns of CPU time")
+    paper = ft.scenario("paper-stationary", delay=500)
+    rows = {
+        "W": [(paper, window, 100_000) for window in WINDOWS],
+        "D": [(ft.scenario("paper-stationary", delay=delay), 800, 100_000) for delay in DELAYS],
+        "T": [(paper, 800, horizon) for horizon in HORIZONS],
+    }
+    values = {"W": WINDOWS, "D": DELAYS, "T": HORIZONS}
+    for name, cells in rows.items():
+        costs = _costs(cells)
+        for value, cost in zip(values[name], costs, strict=True):
+            outcome.add(f"{name} = {value:,}", f"{cost:.0f} ns", cost)
+        outcome.at_most(f"dearest / cheapest over {name}", max(costs) / min(costs), FLAT)
+    _over_actions_and_signals(outcome)
+    return outcome
+
+
+def _over_actions_and_signals(outcome: Outcome) -> None:
+    sizes = [(actions, signals) for actions in ACTIONS for signals in SIGNALS]
+    costs = []
+    for actions, signals in sizes:
+        horizon = max(20_000, 10 * actions)
+        cost = _costs([(_random(actions, signals), 5 * actions, horizon)], turns=3)[0]
+        costs.append(cost)
+        outcome.add(
+            f"K = {actions:,}, S = {signals}",
+            f"{cost:,.0f} ns, {cost / (actions * signals):.2f} per K·S",
+            cost,
+        )
+    outcome.at_most(
+        "largest exponent of the cost, from a K or S to the next",
+        _largest_exponent(dict(zip(sizes, costs, strict=True))),
+        LINEAR,
+        "",
+    )
+
+
+def _largest_exponent(costs: dict[tuple[int, int], float]) -> float:
+    """Give the largest x for which some step of K or of S by a factor costs factor ** x."""
+    exponents = []
+    for less, more in itertools.pairwise(ACTIONS):
+        exponents += [
+            math.log(costs[more, s] / costs[less, s]) / math.log(more / less) for s in SIGNALS
+        ]
+    for less, more in itertools.pairwise(SIGNALS):
+        exponents += [
+            math.log(costs[k, more] / costs[k, less]) / math.log(more / less) for k in ACTIONS
+        ]
+    return max(exponents)
+
+
+def _costs(cells: list[tuple[Scenario, int, int]], turns: int = TURNS) -> list[float]:
+    """Give the ns per round of each cell: the least over turns that the cells take in order."""
+    costs = [math.inf] * len(cells)
+    for turn in range(turns + 1):
+        for place, (scenario, window, horizon) in enumerate(cells):
+            runs = max(1, 100_000 // horizon)
+            seconds = cpu_seconds(lambda: _simulate(scenario, window, horizon, runs))  # noqa: B023  called at once
+            if turn > 0:
+                costs[place] = min(costs[place], 1e9 * seconds / (runs * horizon))
+    return costs
+
+
+def _simulate(scenario: Scenario, window: int, horizon: int, runs: int) -> None:
+    ft.simulate(
+        scenario,
+        ft.NsdUcrl2(window=window),
+        horizon,
+        runs,
+        threads=1,
+        checkpoints=1,
+        progress=False,
+    )
+
+
+def _random(actions: int, signals: int) -> Scenario:
+    rng = np.random.default_rng(0)
+    law = rng.dirichlet(np.ones(signals), actions)
+    return ft.Scenario(law=law.tolist(), theta=rng.random(signals).tolist(), delay=500)

@@ -1,0 +1,99 @@
+"""foretell against hand-written loops of the same algorithms, in the paper's scenario.
+
+K=4, S=3, T=8000, D=500, shifts at 2000, 4000 and 6000. foretell's time is all that `simulate`
+does on one thread once it has compiled: drawing worlds and streams, the runs, collecting them.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import foretell as ft
+from benchmarks.cpp import compiled_loops, compiler
+from benchmarks.measure import Outcome, in_turns, ratio
+from benchmarks.numba_nsd_ucrl2 import nsd_ucrl2
+from benchmarks.numba_ucb import ucb
+from foretell.worlds.paper import CHANGES, HORIZON, LAW, THETA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from foretell.types import Floats
+
+DELAY, WINDOW, DELTA = 500, 800, 0.1
+RUNS, TURNS, SEED = 400, 9, 1
+TARGETS = {"ucb": 0.5, "nsd-ucrl2": 0.4}
+SPECS = {"ucb": "ucb", "nsd-ucrl2": f"nsd-ucrl2(window={WINDOW}, delta={DELTA})"}
+
+
+def versus_cpp() -> Outcome:
+    """Measure both policies against C++ and numba."""
+    outcome = Outcome("Against a C++ loop: K=4, S=3, T=8000, D=500, one core")
+    found = compiler()
+    if found is None:
+        outcome.must("C++ loop", "no g++", "g++", met=False)
+        outcome.notes.append("There is no g++ and it cannot be installed here: install it.")
+        return outcome
+    with tempfile.TemporaryDirectory() as folder:
+        loops = compiled_loops(found, Path(folder), WINDOW, DELAY)
+        for policy, spec in SPECS.items():
+            _measure(outcome, policy, spec, loops)
+    return outcome
+
+
+def _measure(
+    outcome: Outcome, policy: str, spec: str, loops: Callable[[str, int, int], Floats]
+) -> None:
+    scenario = ft.scenario("paper", delay=DELAY)
+    cpp = partial(loops, policy, RUNS, SEED)
+    fixed = partial(loops, f"{policy}, sizes fixed", RUNS, SEED)
+    by_hand = partial(_numba, policy)
+
+    def ours() -> Floats:
+        return ft.simulate(scenario, spec, HORIZON, RUNS, SEED, threads=1, progress=False).final
+
+    took = in_turns({"cpp": cpp, "foretell": ours, "numba": by_hand, "fixed": fixed}, TURNS)
+    outcome.at_least(f"{policy}: foretell", ratio(took["cpp"], took["foretell"]), TARGETS[policy])
+    for name, label in (
+        ("cpp", "C++"),
+        ("fixed", "C++ compiled for K=4, S=3 alone"),
+        ("numba", "numba by hand"),
+        ("foretell", "foretell"),
+    ):
+        speed = RUNS * HORIZON / min(took[name]) / 1e6
+        outcome.add(f"{policy}: {label}, best turn", f"{speed:.1f} M rounds/s", speed)
+    outcome.at_least(
+        f"{policy}: the C++ loop against numba by hand", ratio(took["numba"], took["cpp"]), 1.0
+    )
+    ratio_fixed = ratio(took["fixed"], took["foretell"])
+    outcome.add(f"{policy}: foretell against fixed sizes", f"{ratio_fixed:.3g}x", ratio_fixed)
+    for label, theirs in (("C++", cpp()), ("numba", by_hand())):
+        _agree(outcome, f"{policy}: mean regret, foretell and {label}", ours(), theirs)
+
+
+def _agree(outcome: Outcome, what: str, ours: Floats, theirs: Floats) -> None:
+    """Check that two loops play the same game: their mean regrets within 4 standard errors."""
+    error = math.sqrt(ours.var() / ours.size + theirs.var() / theirs.size)
+    apart = abs(ours.mean() - theirs.mean()) / error
+    outcome.must(
+        what,
+        f"{ours.mean():.1f} and {theirs.mean():.1f} ± {error:.1f}",
+        "within 4 standard errors",
+        met=bool(apart <= 4.0),
+    )
+
+
+def _numba(policy: str) -> Floats:
+    rounds = np.array([0, *CHANGES, HORIZON], np.int32)
+    law, theta, final = np.array(LAW), np.array(THETA), np.zeros(RUNS)
+    if policy == "ucb":
+        ucb(law, theta, rounds, HORIZON, DELAY, RUNS, SEED, final)
+    else:
+        nsd_ucrl2(law, theta, rounds, HORIZON, DELAY, WINDOW, DELTA, RUNS, SEED, final)
+    return final

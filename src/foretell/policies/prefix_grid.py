@@ -1,0 +1,84 @@
+"""Running totals of a stream at few, well-spaced earlier moments.
+
+A change test compares what came before a split with what came after it. Testing every split costs
+O(n) per observation; here the splits are a geometric grid in age. Level l keeps the running totals
+at the WIDTH latest multiples of 2^l, so every split among the latest WIDTH observations can be
+tested, every second among the next WIDTH, every fourth among the 2 WIDTH after these, and so on:
+O(log n) splits, the age of the nearest one wrong by a quarter at most. Adding is O(1) amortised.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from foretell.kernel import kernel
+from foretell.types import Ints
+
+WIDTH = 8
+"""Totals kept per level: a power of two."""
+
+MOST_LEVELS = 40
+
+
+class PrefixGrid(NamedTuple):
+    """For every stream: how long it is, its totals, and its totals at the moments of the grid."""
+
+    length: Ints
+    """(streams,)"""
+    total: Ints
+    """(streams, components)"""
+    kept: Ints
+    """(streams, levels, WIDTH, components): the total at moment m 2^l at place m mod WIDTH."""
+
+
+def new_prefix_grid(streams: int, components: int, longest: int | None) -> PrefixGrid:
+    """Know nothing yet; `longest` is the most observations that one stream can have."""
+    levels = MOST_LEVELS if longest is None else max(1, math.ceil(math.log2(longest + 1)) - 2)
+    return PrefixGrid(
+        length=np.zeros(streams, np.int64),
+        total=np.zeros((streams, components), np.int64),
+        kept=np.zeros((streams, levels, WIDTH, components), np.int64),
+    )
+
+
+@kernel
+def grid_add(grid: PrefixGrid, stream: int, component: int, amount: int) -> None:
+    """Let one observation add `amount` to one component of a stream."""
+    grid.total[stream, component] += amount
+    moment = grid.length[stream] + 1
+    grid.length[stream] = moment
+    level = 0
+    while level < grid.kept.shape[1]:
+        place = moment % WIDTH
+        for each in range(grid.total.shape[1]):
+            grid.kept[stream, level, place, each] = grid.total[stream, each]
+        if moment % 2 == 1:
+            return
+        moment //= 2
+        level += 1
+
+
+@kernel
+def grid_before(length: int, moment: int, level: int) -> tuple[int, int]:
+    """Give the split that comes next, going back in time, and its level; 0 when there is none.
+
+    Begin with `moment = length` and `level = 0`.
+    """
+    step = 1 << level
+    following = (moment - 1) // step * step
+    while following > 0 and (length >> level) - (following >> level) >= WIDTH:
+        level += 1
+        step = 1 << level
+        following = (moment - 1) // step * step
+    return max(0, following), level
+
+
+@kernel
+def grid_forget(grid: PrefixGrid, stream: int) -> None:
+    """Let a stream begin anew; what is kept of it is out of reach then."""
+    grid.length[stream] = 0
+    for each in range(grid.total.shape[1]):
+        grid.total[stream, each] = 0

@@ -1,0 +1,285 @@
+"""Since when has the law of an action been what it is? A filter over the answers.
+
+Each action has a few hypotheses "its law last changed in round r", with a weight and the counts
+of the signals seen since r [Adams2007]. A signal multiplies the weights by what each hypothesis
+predicted, with the Krichevsky–Trofimov estimator (c + 1/2) / (m + S/2); a new hypothesis "it
+changed just now" receives the hazard; the lightest is dropped when there are too many.
+
+Nobody knows how often laws change, so the hazards are learned from the changes found so far:
+
+* an action in play changes at the rate (ACTIVE + changes found) / (rounds watched);
+* while an action rests it may change unseen. Changes found elsewhere make that likelier, unless
+  actions have been found to change together, since then somebody would have noticed: the rate is
+  changes · (1 − coupling) / rounds watched. A small part, idle / (K t), is always there: resting
+  actions are looked at again about every sqrt(K t / idle) rounds, for nothing else can tell;
+* a change found in one action moves the share `coupling` of every other action's weight to a
+  hypothesis "it changed as well", and what their next signals say about it teaches the coupling.
+
+A change counts as found when hypotheses younger than the last found one weigh more than SURE.
+The likeliest hypothesis stands at place 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from foretell.kernel import kernel
+
+if TYPE_CHECKING:
+    from foretell.types import Floats, Ints
+
+HYPOTHESES = 12
+ACTIVE = 0.02
+"""Changes assumed of the actions in play before any is found."""
+AGE = 20.0
+"""Rounds assumed watched before the first one."""
+SURE = 0.9
+LEARNED = -1.0
+"""Stands for a coupling that is learned."""
+NONE = -1
+
+CHANGES, TOGETHER, APART = 0, 1, 2
+
+
+class RunLengths(NamedTuple):
+    """Hypotheses by action, and what has been learned about changes."""
+
+    idle: float
+    coupling: float
+    """The share of other actions that change along; LEARNED to learn it."""
+    weight: Floats
+    """(actions, hypotheses): they sum to 1 over the ones in use."""
+    counts: Ints
+    """(actions, hypotheses, signals): signals seen since the change."""
+    totals: Ints
+    """(actions, hypotheses): their sums."""
+    start: Ints
+    """(actions, hypotheses): the round of the change."""
+    used: Ints
+    """(actions,): hypotheses in use."""
+    last: Ints
+    """(actions,): the round of the latest signal."""
+    found: Ints
+    """(actions,): the round in which its latest change was found."""
+    pending: Ints
+    """(actions,): the round of a change elsewhere that is not yet confirmed here, or NONE."""
+    tally: Ints
+    """(3,): changes found first, found to have happened along with those, found not to have."""
+    watched: Ints
+    """(1,): rounds between consecutive signals of an action, summed over all."""
+
+
+def new_run_lengths(actions: int, signals: int, idle: float, coupling: float) -> RunLengths:
+    """Know nothing yet: one empty hypothesis for every action."""
+    weight = np.zeros((actions, HYPOTHESES))
+    weight[:, 0] = 1.0
+    return RunLengths(
+        idle=idle,
+        coupling=coupling,
+        weight=weight,
+        counts=np.zeros((actions, HYPOTHESES, signals), np.int64),
+        totals=np.zeros((actions, HYPOTHESES), np.int64),
+        start=np.zeros((actions, HYPOTHESES), np.int64),
+        used=np.ones(actions, np.int64),
+        last=np.zeros(actions, np.int64),
+        found=np.zeros(actions, np.int64),
+        pending=np.full(actions, NONE, np.int64),
+        tally=np.zeros(3, np.int64),
+        watched=np.zeros(1, np.int64),
+    )
+
+
+@kernel
+def coupling_share(runs: RunLengths) -> float:
+    """Give the chance that a change of one action is one of another, too."""
+    if runs.coupling != LEARNED:
+        return runs.coupling
+    together = runs.tally[TOGETHER] + 1.0
+    return together / (together + runs.tally[APART] + 1.0)
+
+
+@kernel
+def resting_rate(runs: RunLengths) -> float:
+    """Give the learned rate at which a resting action changes unseen."""
+    return runs.tally[CHANGES] * (1.0 - coupling_share(runs)) / (runs.watched[0] + AGE)
+
+
+@kernel
+def kept_share(runs: RunLengths, action: int, t: int, rate: float) -> float:
+    """Give the chance that an action has not changed since its latest signal."""
+    last = runs.last[action]
+    if t <= last:
+        return 1.0
+    unseen = runs.idle / runs.used.size * math.log((t + AGE) / (last + AGE))
+    return math.exp(-unseen - rate * (t - last))
+
+
+@kernel
+def draw_run(runs: RunLengths, action: int, t: int, rate: float, rng: np.random.Generator) -> int:
+    """Draw a hypothesis by weight; NONE for a change since the latest signal.
+
+    The chance of no change is at least 1 − bound, so the exact one is seldom needed.
+    """
+    rest = max(0, t - runs.last[action])
+    bound = rest * (runs.idle / (runs.used.size * (runs.last[action] + AGE)) + rate)
+    left = rng.random()
+    if left < 1.0 - bound:
+        left /= 1.0 - bound
+    else:
+        surely = max(0.0, 1.0 - bound)
+        kept = kept_share(runs, action, t, rate)
+        if left >= kept:
+            return NONE
+        left = (left - surely) / (kept - surely)
+    last = runs.used[action] - 1
+    for place in range(last):
+        left -= runs.weight[action, place]
+        if left < 0.0:
+            return place
+    return last
+
+
+@kernel
+def is_new(runs: RunLengths, action: int, place: int) -> bool:
+    """Tell whether a hypothesis has the action change along with another, not yet confirmed."""
+    change = runs.pending[action]
+    if NONE in (change, place):
+        return False
+    return runs.start[action, place] >= change
+
+
+@kernel
+def _new_place(runs: RunLengths, action: int, start: int) -> int:
+    """Make room for an empty hypothesis of weight 0, dropping the lightest if need be."""
+    place = runs.used[action]
+    if place < HYPOTHESES:
+        runs.used[action] = place + 1
+    else:
+        place = 1
+        for other in range(2, HYPOTHESES):
+            if runs.weight[action, other] < runs.weight[action, place]:
+                place = other
+    for signal in range(runs.counts.shape[2]):
+        runs.counts[action, place, signal] = 0
+    runs.totals[action, place] = 0
+    runs.start[action, place] = start
+    runs.weight[action, place] = 0.0
+    return place
+
+
+@kernel
+def _normalise(runs: RunLengths, action: int) -> None:
+    """Let the weights sum to 1, the heaviest first."""
+    mass = 0.0
+    heaviest = 0
+    for place in range(runs.used[action]):
+        mass += runs.weight[action, place]
+        if runs.weight[action, place] > runs.weight[action, heaviest]:
+            heaviest = place
+    for place in range(runs.used[action]):
+        runs.weight[action, place] /= mass
+    if heaviest != 0:
+        _swap(runs, action, heaviest)
+
+
+@kernel
+def _swap(runs: RunLengths, action: int, place: int) -> None:
+    weight = runs.weight[action, place]
+    runs.weight[action, place] = runs.weight[action, 0]
+    runs.weight[action, 0] = weight
+    total = runs.totals[action, place]
+    runs.totals[action, place] = runs.totals[action, 0]
+    runs.totals[action, 0] = total
+    start = runs.start[action, place]
+    runs.start[action, place] = runs.start[action, 0]
+    runs.start[action, 0] = start
+    for signal in range(runs.counts.shape[2]):
+        count = runs.counts[action, place, signal]
+        runs.counts[action, place, signal] = runs.counts[action, 0, signal]
+        runs.counts[action, 0, signal] = count
+
+
+@kernel
+def _move(runs: RunLengths, action: int, change: int, share: float) -> float:
+    """Move a share of what is older than a change to "it changed then"; give how much was older."""
+    older = 0.0
+    empty = NONE
+    for place in range(runs.used[action]):
+        if runs.totals[action, place] == 0:
+            empty = place
+        elif runs.start[action, place] < change:
+            older += runs.weight[action, place]
+            runs.weight[action, place] *= 1.0 - share
+    if older == 0.0:
+        return 0.0
+    if empty == NONE:
+        empty = _new_place(runs, action, change)
+    runs.start[action, empty] = change
+    runs.weight[action, empty] += share * older
+    _normalise(runs, action)
+    return older
+
+
+@kernel
+def _share_change(runs: RunLengths, action: int, change: int) -> None:
+    """Let the others know of a change of `action`, which may be theirs as well."""
+    share = coupling_share(runs)
+    if share == 0.0:
+        return
+    for other in range(runs.used.size):
+        if other != action:
+            older = _move(runs, other, change, share)
+            if older > 0.5 and runs.pending[other] == NONE:
+                runs.pending[other] = change
+
+
+@kernel
+def _settle(runs: RunLengths, action: int, t: int) -> bool:
+    """Tell whether the action is found to have changed, and learn from that."""
+    younger = 0.0
+    along = 0.0
+    for place in range(runs.used[action]):
+        if runs.start[action, place] > runs.found[action]:
+            younger += runs.weight[action, place]
+        if runs.start[action, place] >= runs.pending[action]:
+            along += runs.weight[action, place]
+    if runs.pending[action] != NONE:
+        if along < 1.0 - SURE:
+            runs.tally[APART] += 1
+            runs.pending[action] = NONE
+        if along <= SURE:
+            return False
+        runs.tally[TOGETHER] += 1
+        runs.pending[action] = NONE
+    else:
+        if younger <= SURE:
+            return False
+        runs.tally[CHANGES] += 1
+        _share_change(runs, action, runs.start[action, 0])
+    runs.found[action] = t
+    return True
+
+
+@kernel
+def run_observe(runs: RunLengths, action: int, t: int, signal: int) -> bool:
+    """Learn a signal of round t; tell whether the action is now found to have changed."""
+    hazard = (ACTIVE + runs.tally[CHANGES]) / (runs.watched[0] + AGE)
+    kept = kept_share(runs, action, t, resting_rate(runs)) * (1.0 - min(0.5, hazard))
+    if t > runs.last[action]:
+        runs.watched[0] += t - runs.last[action]
+        runs.last[action] = t
+    fresh = NONE
+    if runs.used[action] > 1 or runs.totals[action, 0] > 0:
+        fresh = _new_place(runs, action, t)
+    half = 0.5 * runs.counts.shape[2]
+    for place in range(runs.used[action]):
+        predicted = (runs.counts[action, place, signal] + 0.5) / (runs.totals[action, place] + half)
+        weight = 1.0 - kept if place == fresh else kept * runs.weight[action, place]
+        runs.weight[action, place] = weight * predicted
+        runs.counts[action, place, signal] += 1
+        runs.totals[action, place] += 1
+    _normalise(runs, action)
+    return _settle(runs, action, t)

@@ -1,0 +1,72 @@
+"""The leaderboard as a heat map: policies by scenarios, orange is worse, purple better.
+
+The colours run from purple over white to orange, which the colour-blind can tell apart, and every
+field has its number.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+_LOOK: dict[Any, Any] = {
+    "font.size": 7,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "foretell",
+    "figure.constrained_layout.use": True,
+}
+_MOST = math.log2(8.0)
+
+
+def draw_heat(scores: dict[str, Any], folder: Path) -> None:
+    """Write `leaderboard-heat.svg` and `.png`: regret by that of the best window in hindsight."""
+    policies = [row["policy"] for row in scores["summary"]]
+    scenarios = [facts["name"] for facts in scores["scenarios"]]
+    ratios = [
+        [scores["cells"][scenario][policy]["regret_to_window"][0] for scenario in scenarios]
+        for policy in policies
+    ]
+    with mpl.rc_context(_LOOK):
+        size = (2.4 + 0.42 * len(scenarios), 1.8 + 0.2 * len(policies))
+        figure, axes = plt.subplots(figsize=size)
+        image = axes.imshow(
+            [[_colour(ratio) for ratio in row] for row in ratios],
+            cmap="PuOr_r",
+            vmin=-_MOST,
+            vmax=_MOST,
+            aspect="auto",
+        )
+        axes.set_xticks(range(len(scenarios)), scenarios, rotation=60, ha="right")
+        axes.set_yticks(range(len(policies)), policies)
+        axes.tick_params(length=0)
+        axes.set_title("Regret by that of the best fixed window in hindsight")
+        for y, row in enumerate(ratios):
+            for x, ratio in enumerate(row):
+                dark = abs(_colour(ratio)) > 0.7 * _MOST
+                colour = "white" if dark else "black"
+                axes.text(x, y, _short(ratio), ha="center", va="center", color=colour, fontsize=5.5)
+        steps = range(-3, 4)
+        bar = figure.colorbar(image, ax=axes, shrink=0.6, ticks=list(steps))
+        bar.ax.set_yticklabels([f"{2.0**step:g}" for step in steps])
+        figure.savefig(folder / "leaderboard-heat.svg", metadata={"Date": None})
+        figure.savefig(folder / "leaderboard-heat.png", dpi=160)
+        plt.close(figure)
+
+
+def _colour(ratio: float | None) -> float:
+    """Give the base-2 logarithm of a ratio, within the scale of the colours."""
+    if ratio is None:
+        return _MOST
+    return max(-_MOST, min(_MOST, math.log2(max(ratio, 1e-9))))
+
+
+def _short(ratio: float | None) -> str:
+    if ratio is None:
+        return "–"
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"

@@ -1,0 +1,50 @@
+"""The documents are true: their code runs, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path) -> str:
+    """Give the Python of a page that is no doctest, as one script."""
+    found = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
+    return "\n".join(block for block in found if ">>>" not in block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text("utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_citation_is_in_the_bibliography() -> None:
+    bibliography = (ROOT / "docs" / "references.bib").read_text("utf-8")
+    known = set(re.findall(r"@\w+\{(\w+),", bibliography))
+    cited: set[str] = set()
+    for source in [*(ROOT / "src").rglob("*.py"), *PAGES]:
+        cited |= set(re.findall(r"\[([A-Z][A-Za-z]+\d{4}[a-z]*)[,\]]", source.read_text("utf-8")))
+    assert cited - known == set()
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["README.md", "docs/extending.md"])
+def test_the_code_of_a_page_runs(name: str, tmp_path: Path) -> None:
+    script = tmp_path / "page.py"
+    examples = ROOT / "docs" / "examples"
+    script.write_text(
+        f"import sys\nsys.path.insert(0, {str(examples)!r})\n{blocks(ROOT / name)}", "utf-8"
+    )
+    ran = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "nsd-ucrl2" in ran.stdout

@@ -1,0 +1,101 @@
+"""The report in a real browser: it draws, hovers, toggles, switches scale, works offline, prints.
+
+`make test` installs Chromium where it is missing.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, sync_playwright
+
+from foretell.studies import cells
+from foretell.studies.paper import chosen_studies
+from foretell.studies.reproduce import reproduce
+
+pytestmark = [pytest.mark.compiled, pytest.mark.slow]
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+
+
+def is_remote(request: Request) -> bool:
+    return request.url.startswith("http")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    out = tmp_path_factory.mktemp("page")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(cells, "cache_folder", lambda _: out)
+    reproduce(chosen_studies(["fig2", "fig3"]), out, runs=3, seed=0)
+    patch.undo()
+    return (out / "index.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
+    assert found, "no Chromium: `make test` installs it on Debian, elsewhere install it by hand"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 900})
+    opened = context.new_page()
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("request", lambda request: errors.append(request.url) if is_remote(request) else None)
+    opened.goto(address)
+    opened.wait_for_selector(".live .uplot")
+    yield opened
+    assert errors == []
+    context.close()
+
+
+def test_every_still_figure_becomes_a_chart(page: Page) -> None:
+    figures = page.locator("figure[data-chart]").count()
+    assert figures == 3
+    assert page.locator("figure .live").count() == figures
+    assert page.locator("figure[data-chart=fig3] .uplot").count() == 3
+    assert not page.locator("figure[data-chart=fig3] .still").is_visible()
+
+
+def test_values_are_shown_under_the_pointer(page: Page) -> None:
+    chart = page.locator("figure[data-chart=fig2] .u-over")
+    chart.scroll_into_view_if_needed()
+    chart.hover(position={"x": 300, "y": 60})
+    told = page.locator("figure[data-chart=fig2] .readout").inner_text()
+    assert told.startswith("round ")
+    assert "nsd-ucrl2, W=400" in told
+    assert "[" in told
+
+
+def test_a_policy_can_be_switched_off(page: Page) -> None:
+    figure = page.locator("figure[data-chart=fig2]")
+    figure.get_by_label("nsd-ucrl2, W=400").uncheck()
+    figure.locator(".u-over").hover(position={"x": 300, "y": 60})
+    told = figure.locator(".readout").inner_text()
+    assert "W=400" not in told
+    assert "W=800" in told
+
+
+def test_the_scale_can_be_switched(page: Page) -> None:
+    figure = page.locator("figure[data-chart=fig2]")
+    before = figure.locator("canvas").screenshot()
+    figure.get_by_label("logarithmic scale").check()
+    assert figure.locator("canvas").screenshot() != before
+
+
+def test_print_shows_the_still_figures(page: Page, tmp_path: Path) -> None:
+    page.emulate_media(media="print")
+    assert page.locator("figure[data-chart=fig3] .still").is_visible()
+    assert not page.locator("figure[data-chart=fig3] .live").is_visible()
+    page.pdf(path=tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").stat().st_size > 10_000

@@ -1,0 +1,134 @@
+"""The studies of the paper, run small: every control is refused, and what is plain comes out."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from foretell.errors import UnknownName
+from foretell.studies import cells
+from foretell.studies.paper import STUDIES, chosen_studies
+from foretell.studies.reproduce import Finished, reproduce
+
+PLAIN = {
+    "larger-window-smaller-regret": "supported",
+    "large-window-variance": "supported",
+    "w-800-best": "not supported",
+    "w-1243": "not supported",
+    "nsd-beats-non-oracles": "supported",
+    "agnostic-linear-long-delay": "supported",
+    "oracle-ucb-linear-long-delay": "not supported",
+    "oracles-beat-everyone": "not supported",
+    "psrl-similar": "not supported",
+    "low-mixing-on-par": "supported",
+    "favourable-on-par": "not supported",
+    "bad-case-diverges": "supported",
+    "fig6-best-action-changes": "not supported",
+    "fig8-best-action-changes": "not supported",
+    "random-delays-cost-their-mean": "supported",
+    "agnostic-pays-every-change": "supported",
+    "nsd-pays-once": "supported",
+    "switching-rate": "supported",
+    "stationary-rate": "supported",
+    "theorem-1": "supported",
+    "theorem-2": "supported",
+}
+"""Verdicts far from any border, whatever the seed."""
+
+RUNS = 12
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Finished], Path]:
+    out = tmp_path_factory.mktemp("report")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(cells, "cache_folder", lambda _: out)
+    finished = reproduce(list(STUDIES.values()), out, runs=RUNS, seed=3)
+    patch.undo()
+    return finished, out
+
+
+def test_every_claim_has_a_name_of_its_own() -> None:
+    names = [claim.name for study in STUDIES.values() for claim in study.claims]
+    assert len(names) == len(set(names))
+    assert set(PLAIN) <= set(names)
+
+
+def test_a_figure_is_found_by_its_number_and_a_wrong_one_by_the_nearest() -> None:
+    assert [study.name for study in chosen_studies(["fig7", "fig5"])] == ["fig3", "fig4"]
+    assert chosen_studies(["all"]) == list(STUDIES.values())
+    with pytest.raises(UnknownName, match="did you mean 'fig8'"):
+        chosen_studies(["fig9"])
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+class TestReport:
+    """One small reproduction, looked at from all sides."""
+
+    def test_every_control_is_refused(self, report: tuple[list[Finished], Path]) -> None:
+        passed = [
+            verdict.claim.name
+            for one in report[0]
+            for verdict in one.verdicts
+            if verdict.control.holds
+        ]
+        assert passed == []
+
+    def test_what_is_plain_comes_out(self, report: tuple[list[Finished], Path]) -> None:
+        words = {v.claim.name: v.word for one in report[0] for v in one.verdicts}
+        assert {name: words[name] for name in PLAIN} == PLAIN
+
+    def test_every_figure_and_table_is_written(self, report: tuple[list[Finished], Path]) -> None:
+        finished, out = report
+        figures = {chart.name for one in finished for chart in one.charts}
+        assert {"fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8"} <= figures
+        for name in figures:
+            assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+            ET.parse(out / f"{name}.svg")  # noqa: S314  our own file
+        for one in finished:
+            for table in one.tables:
+                assert (out / f"{one.study.name}-{table.name}.csv").stat().st_size > 0
+
+    def test_text_in_figures_can_be_selected(self, report: tuple[list[Finished], Path]) -> None:
+        drawn = (report[1] / "fig3.svg").read_text("utf-8")
+        assert re.search(r"<text[^>]*>\s*oracle-nsd-nd\s*</text>", drawn)
+
+    def test_the_page_stands_alone(self, report: tuple[list[Finished], Path]) -> None:
+        page = (report[1] / "index.html").read_text("utf-8")
+        assert not re.search(r'(src|href)="(https?:)?//', page)
+        assert "<script src" not in page
+        assert page.index("<h2>Claims</h2>") < page.index('<section id="fig2">')
+        assert "{{" not in re.sub(
+            r"<script.*?</script>|<style.*?</style>", "", page, flags=re.DOTALL
+        )
+
+    def test_a_second_call_reads_the_cache_and_writes_the_same_bytes(
+        self, report: tuple[list[Finished], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cells, "cache_folder", lambda _: report[1])
+
+        def refuse(*_: object, **__: object) -> None:
+            raise AssertionError("a finished cell was run again")
+
+        monkeypatch.setattr(cells, "simulate", refuse)
+        reproduce(chosen_studies(["fig2"]), tmp_path, runs=RUNS, seed=3)
+        for name in ("fig2.svg", "fig2.png", "fig2-final-regret.csv"):
+            assert (tmp_path / name).read_bytes() == (report[1] / name).read_bytes()
+
+    def test_a_damaged_cell_is_run_again(
+        self, report: tuple[list[Finished], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cache = tmp_path / "cache"
+        cache.mkdir()
+        monkeypatch.setattr(cells, "cache_folder", lambda _: cache)
+        study = chosen_studies(["fig2"])
+        reproduce(study, tmp_path / "one", runs=2, seed=0)
+        for path in cache.glob("*.npz"):
+            path.write_bytes(path.read_bytes()[:100])
+        reproduce(study, tmp_path / "two", runs=2, seed=0)
+        first, second = (tmp_path / n / "fig2-final-regret.csv" for n in ("one", "two"))
+        assert first.read_bytes() == second.read_bytes()

@@ -1,0 +1,75 @@
+"""A user's own study file: what it means, and how its errors help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from foretell.errors import InvalidInput
+from foretell.studies.own import read_study
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+TEXT = (EXAMPLES / "windows_under_delay.toml").read_text("utf-8")
+CAMPAIGN = (EXAMPLES / "campaign.toml").read_text("utf-8")
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "study.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_policies_and_scenarios_are_crossed_with_the_grid() -> None:
+    own = read_study(EXAMPLES / "windows_under_delay.toml")
+    assert [panel.name for panel in own.study.panels] == [
+        "paper, delay = 100",
+        "paper, delay = 500",
+    ]
+    for panel in own.study.panels:
+        assert [str(spec) for spec in panel.specs] == [
+            "nsd-ucrl2(window=400, delta=0.1)",
+            "nsd-ucrl2(window=800, delta=0.1)",
+            "nsd-psrl(window=400)",
+            "nsd-psrl(window=800)",
+            "ucb",
+        ]
+        assert panel.horizon == 8000
+
+
+def test_a_scenario_of_ones_own_is_read_whole() -> None:
+    own = read_study(EXAMPLES / "campaign.toml")
+    assert own.seed == 7
+    assert len(own.study.panels) == 4
+    delays = [panel.scenario.delay for panel in own.study.panels]
+    assert [getattr(delay, "average", None) for delay in delays] == [200, 1000, 200, 1000]
+    assert own.study.panels[0].scenario.scale.high == 40.0
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (TEXT.replace("policies", "polices"), "line 5: there is no key 'polices': did you mean"),
+        (TEXT.replace('delay = "{', 'dealy = "{'), "line 14: there is no setting 'dealy' of the"),
+        (TEXT.replace("ucrl2(", "ucrl("), "line 5: there is no policy 'nsd-ucrl': did you mean"),
+        (TEXT.replace("window={w", "windw={w"), "line 5: there is no field 'windw' of nsd-ucrl2"),
+        (TEXT.replace("= 8000", '= "long"'), "line 3: Expected `int`, got `str`"),
+        (TEXT.replace("= 8000", "= 100"), "line 11: the change at round 6000 never happens"),
+        (TEXT.replace('base = "paper"', 'base = "papre"'), "there is no scenario 'papre': did you"),
+        (CAMPAIGN.replace("average", "avrage"), "line 17: there is no field 'avrage' of"),
+        (CAMPAIGN.replace('"geometric"', '"geo"'), "line 17: there is no family 'geo'"),
+        (CAMPAIGN.replace("0.90", "0.80"), "line 12: the law of action 0 must sum to 1"),
+        ("title = [", "study.toml is not valid TOML"),
+        ("horizon = 5\npolicies = []\nscenarios = []", "needs at least one policy and one"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        read_study(written(tmp_path, text))
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="there is no study file"):
+        read_study(tmp_path / "nowhere.toml")
