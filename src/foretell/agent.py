@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +20,7 @@ import msgspec
 import numpy as np
 
 from foretell.errors import DamagedFile, DecisionError, InvalidInput, UnknownName
+from foretell.files import write_whole
 from foretell.inputs import is_whole
 from foretell.policies.argmax import tied
 from foretell.policies.registry import entry, policy, start
@@ -174,16 +174,7 @@ class Agent:
             state={name: _packed(value) for name, value in leaves(self._state)},
         )
         body = msgspec.msgpack.encode(saved)
-        target = Path(path)
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-            try:
-                file.write(_MAGIC + hashlib.sha256(body).digest() + body)
-                file.flush()
-                os.fsync(file.fileno())
-            except BaseException:
-                Path(file.name).unlink()
-                raise
-        Path(file.name).replace(target)
+        write_whole(path, lambda file: file.write(_MAGIC + hashlib.sha256(body).digest() + body))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Agent:
@@ -197,18 +188,19 @@ class Agent:
                 f"{os.fspath(path)!r} is damaged or is no saved agent: restore it from a copy"
             )
         saved = msgspec.msgpack.decode(body, type=_Saved)
+        gaussian = saved.scale.kind == "gaussian"
         agent = cls(
             saved.spec,
             saved.actions,
             saved.signals,
             seed=saved.seed,
+            reward_range=(saved.scale.low, saved.scale.high),
+            reward_sigma=saved.scale.width if gaussian else None,
             horizon=saved.horizon,
             draws=saved.draws,
         )
-        agent.scale = saved.scale
         agent.decided = saved.decided
         agent._open = saved.open
-        agent._state = start(agent.spec, agent._problem())
         for name, value in leaves(agent._state):
             if saved.state.get(name, ("", [], b""))[:2] != _packed(value)[:2]:
                 raise DamagedFile(

@@ -22,6 +22,10 @@ GRAIN = 2.0**30
 """Rewards are whole multiples of 1/GRAIN, so that their sums are exact in any order."""
 
 
+FARTHEST = 1000.0
+"""Gaussian rewards lie within so many standard deviations of their centre: sums stay exact."""
+
+
 @dataclass(frozen=True)
 class RewardScale:
     """How rewards are measured, and how they map to the unit that policies learn in.
@@ -66,7 +70,13 @@ class RewardScale:
                 f"a reward must lie in the declared range [{self.low}, {self.high}], "
                 f"got {reward}: widen the range or correct the reward"
             )
-        return math.floor((reward - self.low) / self.width * GRAIN + 0.5) / GRAIN
+        unit = (reward - self.low) / self.width
+        if abs(unit) > FARTHEST:
+            raise InvalidInput(
+                f"a Gaussian reward must lie within {FARTHEST:.0f} standard deviations of its "
+                f"centre, got {reward} at {unit:.3g}: declare a larger one"
+            )
+        return math.floor(unit * GRAIN + 0.5) / GRAIN
 
     def natural(self, unit: float) -> float:
         """Map a unit reward or mean back to natural rewards."""

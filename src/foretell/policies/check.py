@@ -59,8 +59,9 @@ def _check_honest(spec: Spec) -> str:
     known = entry(spec)
     if known.undelayed and not known.lab_only:
         return "gets rewards before they arrive (undelayed): register it with lab_only=True"
-    told = start(spec, Problem(ACTIONS, SIGNALS, horizon=ROUNDS, changes=(20, 40)))
-    untold = start(spec, Problem(ACTIONS, SIGNALS, horizon=ROUNDS))
+    kind = known.rewards[0]
+    told = start(spec, Problem(ACTIONS, SIGNALS, kind, ROUNDS, (20, 40)))
+    untold = start(spec, Problem(ACTIONS, SIGNALS, kind, ROUNDS))
     if not known.lab_only and fingerprint(told) != fingerprint(untold):
         return "uses the change points: register it with lab_only=True"
     return ""
@@ -103,8 +104,10 @@ def _check_relabelling(spec: Spec) -> str:
     renamed = [r._replace(action=int(order[r.action])) for r in history]
     one, other = _lived(spec, history), _lived(spec, renamed)
     if has(indices, one):
-        difference = _indices(one, ROUNDS) - _indices(other, ROUNDS)[order]
-        if np.nanmax(np.abs(difference)) > 1e-9:
+        same = np.isclose(
+            _indices(one, ROUNDS), _indices(other, ROUNDS)[order], rtol=0, atol=1e-9, equal_nan=True
+        )
+        if not same.all():
             return "ranks actions by their numbers: relabelled actions have other indices"
     shares = np.bincount(_choices(one, ROUNDS), minlength=ACTIONS) / DRAWS
     other_shares = (np.bincount(_choices(other, ROUNDS), minlength=ACTIONS) / DRAWS)[order]
@@ -197,7 +200,7 @@ LAWS: dict[str, Callable[[Spec], str]] = {
 
 def _problem(spec: Spec, horizon: int | None = ROUNDS) -> Problem:
     changes = (20, 40) if entry(spec).lab_only else ()
-    return Problem(ACTIONS, SIGNALS, horizon=horizon, changes=changes)
+    return Problem(ACTIONS, SIGNALS, entry(spec).rewards[0], horizon, changes)
 
 
 def _history(seed: int) -> list[Round]:
@@ -263,7 +266,7 @@ def _matters(spec: Spec, what: str, length: int, probed: int) -> bool:
     """
     ends = []
     for signal, reward in ((0, 0.0), (1, 0.0)) if what == "signal" else ((0, 0.0), (0, 1.0)):
-        state = start(spec, Problem(2, 2, horizon=length))
+        state = start(spec, Problem(2, 2, entry(spec).rewards[0], length))
         for t in range(length):
             here = t == probed
             one = Round(

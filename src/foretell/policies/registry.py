@@ -77,7 +77,8 @@ def register(
                 f"got {spec.__name__}: put @register above @dataclass(frozen=True)"
             )
         taken = _entries.get(name)
-        if taken is not None and taken.spec.__qualname__ != spec.__qualname__:
+        here = (spec.__module__, spec.__qualname__)
+        if taken is not None and (taken.spec.__module__, taken.spec.__qualname__) != here:
             raise InvalidInput(
                 f"the policy name {name!r} is taken by {taken.spec.__qualname__}: choose another"
             )

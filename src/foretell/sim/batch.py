@@ -93,9 +93,10 @@ def simulate(
         _check_whole(what, value, least=1)
     _check_whole("seed", seed, least=0)
     scenario.check(horizon)
+    horizon, runs, seed = int(horizon), int(runs), int(seed)
     rounds = _checkpoint_rounds(checkpoints, horizon)
     chosen = list(dict.fromkeys(chosen))
-    players = [_player(spec, scenario, compiled=compiled) for spec in chosen]
+    players = [_player(spec, scenario, horizon, compiled=compiled) for spec in chosen]
     stop = np.zeros(1, np.bool_)
 
     def one_run(number: int) -> list[Record]:
@@ -159,9 +160,9 @@ def stream(seed: int, run: int, kind: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(sequence))
 
 
-def _player(spec: Spec, scenario: Scenario, *, compiled: bool) -> Callable[..., int]:
+def _player(spec: Spec, scenario: Scenario, horizon: int, *, compiled: bool) -> Callable[..., int]:
     """Give the function that plays rounds of this policy, refusing what it does not accept."""
-    state = start(spec, scenario.problem())
+    state = start(spec, scenario.problem(horizon))
     if not compiled:
         return play_rounds
     try:

@@ -95,10 +95,10 @@ def _dispatcher(folder: Path | None) -> Callable[..., int]:
 @cache
 def _cache_folder(state_type: type) -> Path | None:
     """Give the folder for runs of this state; None where its own source cannot be read."""
+    if _is_ours(state_type):
+        return cache_folder("compiled")
     extra = set()
-    for part in (state_type, *KERNELS):
-        if part.__module__.startswith("foretell."):
-            continue
+    for part in (state_type, *(function for function in KERNELS if not _is_ours(function))):
         try:
             source = inspect.getsourcefile(part)  # type: ignore[arg-type]
         except TypeError:
@@ -107,3 +107,7 @@ def _cache_folder(state_type: type) -> Path | None:
             return None
         extra.add(Path(source))
     return cache_folder("compiled", tuple(sorted(extra)))
+
+
+def _is_ours(part: Any) -> bool:
+    return str(part.__module__).startswith("foretell.")

@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import os
-import tempfile
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from foretell.errors import DamagedFile, InvalidInput, UnknownName
+from foretell.errors import DamagedFile, ForetellError, InvalidInput, UnknownName
+from foretell.files import write_whole
 from foretell.policies import Spec, policy
 from foretell.sim.interval import mean_interval
 from foretell.worlds.scenario import Scenario
@@ -60,7 +59,7 @@ class Batch:
 
     @property
     def final(self) -> Floats:
-        """(runs,): the regret at the end."""
+        """(runs,): the regret after the last checkpoint: the end, unless you chose others."""
         return self.regret[:, -1]
 
     def mean(self) -> Floats:
@@ -98,6 +97,9 @@ class Batches(dict[str, Batch]):
         printed = str(policy(key))
         if printed in self:
             return super().__getitem__(printed)
+        for batch in self.values():
+            if batch.spec == policy(key):
+                return batch
         raise UnknownName.of("batch of", printed, self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -121,16 +123,8 @@ class Batches(dict[str, Batch]):
                 named |= {f"trajectory_{name}": value for name, value in traced.items()}
             arrays |= {f"{place}_{name}": value for name, value in named.items()}
         text = json.dumps({"format": _FORMAT, "batches": header}, sort_keys=True)
-        target = Path(path)
-        with tempfile.NamedTemporaryFile(dir=target.parent or ".", delete=False) as file:
-            try:
-                np.savez_compressed(file, header=np.frombuffer(text.encode(), np.uint8), **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            except BaseException:
-                Path(file.name).unlink()
-                raise
-        Path(file.name).replace(target)
+        head = np.frombuffer(text.encode(), np.uint8)
+        write_whole(path, lambda file: np.savez_compressed(file, header=head, **arrays))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the regret as a table with the columns policy, run, round, regret."""
@@ -148,22 +142,26 @@ def load(path: str | os.PathLike[str]) -> Batches:
     if not Path(path).is_file():
         raise InvalidInput(f"there is no file {os.fspath(path)!r} to load: check its name")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             header = json.loads(bytes(file["header"]))
-            if header["format"] != _FORMAT:
-                raise DamagedFile(
-                    f"{os.fspath(path)!r} has the format {header['format']!r}, not {_FORMAT!r}: "
-                    f"it was written by another version"
-                )
+            _check_format(path, header["format"])
             batches = [_read(file, place, one) for place, one in enumerate(header["batches"])]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, (InvalidInput, UnknownName)):
-            raise
+    except ForetellError:
+        raise
+    except Exception as error:  # a flipped bit can break any layer: zip, deflate, npy, json
         raise DamagedFile(
             f"{os.fspath(path)!r} is damaged or was not written by foretell ({error}): "
             f"run the simulation again"
         ) from error
     return Batches({str(batch.spec): batch for batch in batches})
+
+
+def _check_format(path: str | os.PathLike[str], found: str) -> None:
+    if found != _FORMAT:
+        raise DamagedFile(
+            f"{os.fspath(path)!r} has the format {found!r}, not {_FORMAT!r}: "
+            f"it was written by another version"
+        )
 
 
 def _read(file: Any, place: int, header: dict[str, Any]) -> Batch:

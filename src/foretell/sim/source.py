@@ -16,16 +16,26 @@ KEPT_SECONDS = 30 * 24 * 3600
 _PARTS = ("kernel.py", "types.py", "policies", "worlds", "sim")
 
 
-@cache
 def source_digest(extra: tuple[Path, ...] = ()) -> str:
-    """Digest every source that can be part of a run, and `extra` ones (a user's own policy)."""
+    """Digest every source that can be part of a run, and `extra` ones (a user's own policy).
+
+    Ours is read once; a user's own file may be edited and loaded again, so it is read each time.
+    """
+    digest = hashlib.sha256(_our_digest().encode())
+    for source in extra:
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _our_digest() -> str:
     sources = [_PACKAGE / part for part in _PARTS if part.endswith(".py")]
     for part in _PARTS:
         sources += sorted((_PACKAGE / part).glob("*.py"))
     digest = hashlib.sha256()
-    for source in (*sources, *extra):
+    for source in sources:
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
 
 
 def cache_folder(kind: str, extra: tuple[Path, ...] = ()) -> Path:

@@ -25,11 +25,7 @@ USUAL_WINDOW = 800
 """The window of the fixed-window policies that take part themselves."""
 
 
-VARIANTS = (
-    "nsd-ucrl2(window=800, tight=True)",
-    "nsd-kl-glr(local=True)",
-    "nsd-kl-glr(robust=True)",
-)
+VARIANTS = ("nsd-ucrl2(window=800, tight=True)", "nsd-kl-glr(robust=True)")
 """Options of our own policies that take part besides the defaults."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from foretell.errors import InvalidInput, UnknownName
 from foretell.inputs import is_number, is_whole
-from foretell.types import Floats, Problem, RewardScale
+from foretell.types import FARTHEST, Floats, Problem, RewardScale
 from foretell.worlds.changes import Changes, Interpolation, Knot, Stationary
 from foretell.worlds.delays import Delay, as_delay, delay_arrays
 from foretell.worlds.plain import read_tagged
@@ -119,14 +119,21 @@ class Scenario:
         for name, means in (("theta", self.theta), ("mu", self.mu or ())):
             outside = [m for m in means if not np.isfinite(m) or self._outside(m)]
             if outside:
-                where = f"[{scale.low}, {scale.high}]" if scale.kind == "bounded" else "the reals"
+                where = (
+                    f"[{scale.low}, {scale.high}]"
+                    if scale.kind == "bounded"
+                    else f"within {FARTHEST:.0f} standard deviations of the centre {scale.low}"
+                )
                 raise InvalidInput(
                     f"{name} must lie in the range of the rewards, {where}, got {outside[0]}: "
                     f"correct it or declare another range with rewards="
                 )
 
     def _outside(self, mean: float) -> bool:
-        return self.scale.kind == "bounded" and not self.scale.low <= mean <= self.scale.high
+        scale = self.scale
+        if scale.kind == "bounded":
+            return not scale.low <= mean <= scale.high
+        return abs(mean - scale.low) > FARTHEST * scale.width
 
     def _check_mixture(self) -> None:
         if not is_number(self.alpha) or not 0.0 <= self.alpha <= 1.0:

@@ -81,7 +81,7 @@ def suite() -> tuple[SuiteEntry, ...]:
         SuiteEntry(
             "stationary-long",
             paper_stationary(),
-            40_000,
+            20_000,
             "Table 1 without changes, for long: the price of being ready for changes",
             right_model=True,
             first_rewards=500,
@@ -121,7 +121,7 @@ def suite() -> tuple[SuiteEntry, ...]:
         ),
         SuiteEntry(
             "slow-drift",
-            _random_law(5, 3, seed=4, changes=random_walk(spread=0.15)),
+            _random_law(5, 3, seed=4, changes=random_walk(spread=0.15, every=100)),
             10_000,
             "laws that walk at random without a single jump",
             right_model=True,
@@ -137,9 +137,9 @@ def suite() -> tuple[SuiteEntry, ...]:
         ),
         SuiteEntry(
             "many-actions",
-            _random_law(100, 5, seed=5, changes=redraws(every=5000)),
-            10_000,
-            "100 actions, all with a new law after 5,000 rounds",
+            _random_law(100, 5, seed=5, changes=redraws(every=4000)),
+            8_000,
+            "100 actions, all with a new law after 4,000 rounds",
             right_model=True,
             first_rewards=500,
         ),
@@ -269,7 +269,7 @@ def _random_changes(horizon: int, rng: np.random.Generator) -> tuple[Changes, st
     if kind == 4:
         at = sorted({int(r) for r in rng.integers(1, horizon, int(rng.integers(1, 6)))})
         return redraws(at=at), f"new laws at {len(at)} random rounds"
-    return RandomWalk(spread=float(rng.choice([0.05, 0.1, 0.2]))), "drift"
+    return RandomWalk(spread=float(rng.choice([0.05, 0.1, 0.2])), every=100), "drift"
 
 
 def _random_delay(rng: np.random.Generator) -> tuple[Delay, int]:
