@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import beta
 
 import foretell as ft
-from foretell.policies.nsd_kl_glr import NsdKlGlrState
+from foretell.policies.kl_glr import KlGlrState
 from foretell.policies.prefix_grid import PrefixGrid, grid_add, new_prefix_grid
 from foretell.policies.registry import start
 from foretell.policies.signal_change_test import LogGammas, change_statistic, log_gammas
@@ -56,7 +56,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     from foretell.sim.compiled import compiled_player
 
-    compiled_player(NsdKlGlrState)  # makes the kernels known to the compiler
+    compiled_player(KlGlrState)  # makes the kernels known to the compiler
     options: dict[str, Any] = {"nogil": True, "_nrt": False}  # as the simulator compiles
     made: Callable[..., Any] = numba.njit(**options)(function)
     return made

@@ -11,8 +11,7 @@ from foretell.policies.residual import (
     new_residual,
     residual_close,
     residual_credit,
-    residual_predict,
-    residual_refresh,
+    residual_update,
 )
 from foretell.policies.theta import add_reward, new_rewards
 
@@ -73,13 +72,13 @@ def test_plays_on_their_way_count_against_the_spread() -> None:
         reward = float(rng.random() < (0.9 if action == 0 else 0.1))
         residual_credit(residual, theta, t, action, signal, reward)
         add_reward(theta, signal, reward)
-        residual_refresh(residual, theta)
+        residual_update(residual, theta, action)
     assert doubted(residual)
     assert residual.mean[0] > 0.4
     assert residual.mean[1] < -0.1
     residual_close(residual, 1, 1600)
-    residual_predict(residual, theta, 1)
+    residual_update(residual, theta, 1)
     before = residual.deviation[1]
     residual.open.seen[1, :] += 30
-    residual_predict(residual, theta, 1)
+    residual_update(residual, theta, 1)
     assert residual.deviation[1] < 0.75 * before

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import foretell as ft
 from foretell.types import Floats
-from foretell.worlds.changes import _project
+from foretell.worlds.drift import _project
 from foretell.worlds.world import World, before_round_zero, move_to
 from tests.reference.worlds import law_at
 

@@ -14,7 +14,7 @@ import numpy as np
 from foretell.kernel import kernel
 
 if TYPE_CHECKING:
-    from foretell.types import Ints
+    from foretell.types import Floats, Ints
 
 ARCHIVE = 32
 """Closed cells that are remembered."""
@@ -33,6 +33,10 @@ class Cells(NamedTuple):
     """(cells, signals): rewards received."""
     grains: Ints
     """(cells, signals): their sums."""
+    told: Floats
+    """(cells,): rewards received, at the last look."""
+    excess: Floats
+    """(cells,): by how much their mean exceeded what their signals promised, at the last look."""
 
 
 def new_cells(cells: int, signals: int) -> Cells:
@@ -43,6 +47,8 @@ def new_cells(cells: int, signals: int) -> Cells:
         seen=np.zeros((cells, signals), np.int64),
         received=np.zeros((cells, signals), np.int64),
         grains=np.zeros((cells, signals), np.int64),
+        told=np.zeros(cells),
+        excess=np.zeros(cells),
     )
 
 
@@ -63,7 +69,11 @@ def close_cell(opened: Cells, past: Cells, cell: int, action: int, first: int) -
     """Move the open cell of an action to a closed one, and open the next from round `first` on."""
     past.action[cell] = action
     past.first[cell] = opened.first[action]
+    past.told[cell] = opened.told[action]
+    past.excess[cell] = opened.excess[action]
     opened.first[action] = first
+    opened.told[action] = 0.0
+    opened.excess[action] = 0.0
     for signal in range(opened.seen.shape[1]):
         past.seen[cell, signal] = opened.seen[action, signal]
         past.received[cell, signal] = opened.received[action, signal]

@@ -11,9 +11,9 @@ import numpy as np
 from foretell.errors import InvalidInput
 from foretell.kernel import kernel
 from foretell.policies.argmax import argmax
-from foretell.policies.kl_bounds import action_level, best_candidate, upper_mean
+from foretell.policies.kl_bounds import best_candidate, upper_mean
+from foretell.policies.kl_glr import KlGlrState, new_kl_glr, observe_signal, prepare
 from foretell.policies.klmax import klmax
-from foretell.policies.prefix_grid import PrefixGrid, grid_add, grid_forget, new_prefix_grid
 from foretell.policies.registry import register
 from foretell.policies.residual import (
     Residual,
@@ -22,15 +22,12 @@ from foretell.policies.residual import (
     residual_close,
     residual_credit,
     residual_keep,
-    residual_predict,
-    residual_refresh,
+    residual_update,
 )
-from foretell.policies.signal_change_test import LogGammas, change_statistic, log_gammas
 from foretell.policies.spec import Spec, check_delta, check_flag, option
-from foretell.policies.split import likeliest_split
-from foretell.policies.theta import Rewards, add_reward, new_rewards
+from foretell.policies.theta import add_reward
 from foretell.policies.verbs import begin, choose, credit, indices, observe, play
-from foretell.types import Bools, Floats, Ints, Problem
+from foretell.types import Bools, Floats, Problem
 
 
 @register(
@@ -72,204 +69,120 @@ class NsdKlGlr(Spec):
             )
 
 
-class NsdKlGlrState(NamedTuple):
-    """Signals since the restart, theta from every reward, and what the alarms need."""
+class RobustKlGlrState(NamedTuple):
+    """The memory, and what the signals do not explain."""
 
-    delta: float
-    alarm: float
-    local: bool
-    reseed: bool
-    forced: float
-    robust: bool
-    grid: PrefixGrid
-    counts: Ints
-    """(actions, signals): the signals that the index uses."""
-    seen: Ints
-    """(actions,): their sum."""
-    ever: Ints
-    """(actions,): signals since the beginning."""
-    rank: Ints
-    """(actions,): which memory this is, or the rank of its first signal."""
-    alarms: Ints
-    """(actions,): alarms that this action's memory went through."""
-    since: Ints
-    """(actions,): the first round of each action's memory."""
-    last: Ints
-    """(actions,): the round after its latest play."""
-    clock: Ints
-    """(1,): the rounds played."""
-    theta: Rewards
-    upper: Floats
+    base: KlGlrState
     residual: Residual
-    scratch_gammas: LogGammas
-    scratch: Floats
-    scratch_levels: Floats
-    scratch_all: Bools
 
 
 @begin.register
-def _begin(spec: NsdKlGlr, problem: Problem) -> NsdKlGlrState:
-    actions, signals = problem.actions, problem.signals
-    return NsdKlGlrState(
-        delta=float(spec.delta),
-        alarm=float(spec.alarm),
+def _begin(spec: NsdKlGlr, problem: Problem) -> KlGlrState | RobustKlGlrState:
+    base = new_kl_glr(
+        problem,
+        float(spec.delta),
+        float(spec.alarm),
+        float(spec.forced),
         local=spec.local,
         reseed=spec.reseed,
-        forced=float(spec.forced),
-        robust=spec.robust,
-        grid=new_prefix_grid(actions, signals, problem.horizon),
-        counts=np.zeros((actions, signals), np.int64),
-        seen=np.zeros(actions, np.int64),
-        ever=np.zeros(actions, np.int64),
-        rank=np.ones(actions, np.int64),
-        alarms=np.zeros(actions, np.int64),
-        since=np.zeros(actions, np.int64),
-        last=np.zeros(actions, np.int64),
-        clock=np.zeros(1, np.int64),
-        theta=new_rewards(signals),
-        upper=np.ones(signals),
-        residual=new_residual(actions, signals, gaussian=False),
-        scratch_gammas=log_gammas(signals, problem.horizon),
-        scratch=np.zeros(actions),
-        scratch_levels=np.zeros(actions),
-        scratch_all=np.ones(actions, np.bool_),
     )
+    if not spec.robust:
+        return base
+    residual = new_residual(problem.actions, problem.signals, gaussian=False)
+    return RobustKlGlrState(base, residual)
 
 
 @kernel
-def _waits(state: NsdKlGlrState, t: int, action: int) -> bool:
-    """Tell whether an action is due for a forced play."""
-    if state.forced == 0.0:
-        return False
-    patience = math.sqrt(state.last.size * (t - state.since[action] + 1.0)) / state.forced
-    return t - state.last[action] > patience
-
-
-@kernel
-def _prepare(state: NsdKlGlrState, t: int, eligible: Bools, values: Floats) -> None:
-    """Write +inf for actions that must be played, their level for the others."""
-    stalest = -1
-    for action in range(values.size):
-        values[action] = -math.inf
-        state.scratch_levels[action] = -1.0
-        if not eligible[action]:
-            continue
-        if state.seen[action] == 0:
-            values[action] = math.inf
-        else:
-            state.scratch_levels[action] = action_level(
-                values.size, state.seen[action], float(state.rank[action]), state.delta
-            )
-        if _waits(state, t, action) and (stalest < 0 or state.last[action] < state.last[stalest]):
-            stalest = action
-    if stalest >= 0:
-        values[stalest] = math.inf
-        state.scratch_levels[stalest] = -1.0
-
-
-@kernel
-def _extra(state: NsdKlGlrState, action: int) -> float:
-    """Give what the signals do not explain, optimistically; 0 while the model stands."""
-    if not (state.robust and doubted(state.residual)):
-        return 0.0
-    return state.residual.mean[action] + 2.0 * state.residual.deviation[action]
-
-
-@indices.register
-def _indices(state: NsdKlGlrState, t: int, out: Floats) -> None:
-    """Write rho⁺(a); +inf for an action without a signal, or due for a forced play."""
-    _prepare(state, t, state.scratch_all, out)
+def _solve_all(state: KlGlrState, out: Floats) -> None:
+    """Write rho⁺(a) where `prepare` left a level."""
     for action in range(out.size):
         level = state.scratch_levels[action]
         if level >= 0.0:
             out[action] = klmax(state.counts, action, state.seen[action], state.upper, level)
-            out[action] += _extra(state, action)
+
+
+@kernel
+def _add_residual(state: RobustKlGlrState, out: Floats) -> None:
+    """Add what the signals do not explain, optimistically, once the model is doubted."""
+    if doubted(state.residual):
+        for action in range(out.size):
+            out[action] += state.residual.mean[action] + 2.0 * state.residual.deviation[action]
+
+
+@indices.register
+def _indices(state: KlGlrState, t: int, out: Floats) -> None:
+    """Write rho⁺(a); +inf for an action without a signal, or due for a forced play."""
+    prepare(state, t, state.scratch_all, out)
+    _solve_all(state, out)
+
+
+@indices.register
+def _indices_robust(state: RobustKlGlrState, t: int, out: Floats) -> None:
+    prepare(state.base, t, state.base.scratch_all, out)
+    _solve_all(state.base, out)
+    _add_residual(state, out)
 
 
 @choose.register
-def _choose(state: NsdKlGlrState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
-    _prepare(state, t, eligible, state.scratch)
-    if state.robust and doubted(state.residual):
-        for action in range(state.scratch.size):
-            level = state.scratch_levels[action]
-            if level >= 0.0:
-                state.scratch[action] = _extra(state, action) + klmax(
-                    state.counts, action, state.seen[action], state.upper, level
-                )
-    else:
-        best_candidate(state.scratch, state.scratch_levels, state.counts, state.seen, state.upper)
+def _choose(state: KlGlrState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
+    prepare(state, t, eligible, state.scratch)
+    best_candidate(state.scratch, state.scratch_levels, state.counts, state.seen, state.upper)
     return argmax(state.scratch, eligible, rng)
 
 
+@choose.register
+def _choose_robust(
+    state: RobustKlGlrState, t: int, eligible: Bools, rng: np.random.Generator
+) -> int:
+    values = state.base.scratch
+    prepare(state.base, t, eligible, values)
+    _solve_all(state.base, values)
+    _add_residual(state, values)
+    return argmax(values, eligible, rng)
+
+
 @play.register
-def _play(state: NsdKlGlrState, t: int, action: int) -> None:
+def _play(state: KlGlrState, t: int, action: int) -> None:
     state.last[action] = t + 1
     state.clock[0] = t + 1
 
 
-@kernel
-def _restart(state: NsdKlGlrState, action: int, first: int) -> None:
-    """Let an action forget its law, which changed in or before round `first`."""
-    grid_forget(state.grid, action)
-    state.counts[action, :] = 0
-    state.seen[action] = 0
-    state.alarms[action] += 1
-    state.rank[action] = state.alarms[action] + 1
-    state.since[action] = first
-    if state.robust:
-        residual_close(state.residual, action, first)
-
-
-@kernel
-def _alarm(state: NsdKlGlrState, action: int) -> None:
-    """Restart after an alarm of an action, which may keep the signals after the change."""
-    grid = state.grid
-    split, level, place = likeliest_split(grid, action, state.scratch_gammas)
-    for other in range(state.seen.size):
-        if other != action and not state.local:
-            _restart(state, other, state.clock[0])
-    if not state.reseed:
-        _restart(state, action, state.clock[0])
-        return
-    kept = grid.length[action] - split
-    for signal in range(grid.total.shape[1]):
-        # what was kept of the grid stays readable; only its totals are cleared by a restart
-        grid.kept[action, level, place, signal] = (
-            grid.total[action, signal] - grid.kept[action, level, place, signal]
-        )
-    _restart(state, action, state.clock[0])
-    state.rank[action] = state.ever[action] - kept + 1
-    state.seen[action] = kept
-    for signal in range(grid.total.shape[1]):
-        count = grid.kept[action, level, place, signal]
-        state.counts[action, signal] = count
-        if state.robust:
-            residual_keep(state.residual, action, signal, count)
+@play.register
+def _play_robust(state: RobustKlGlrState, t: int, action: int) -> None:
+    state.base.last[action] = t + 1
+    state.base.clock[0] = t + 1
 
 
 @observe.register
-def _observe(state: NsdKlGlrState, t: int, action: int, signal: int) -> None:
-    if t < state.since[action]:
-        return
-    grid_add(state.grid, action, signal, 1)
-    state.counts[action, signal] += 1
-    state.seen[action] += 1
-    state.ever[action] += 1
-    if state.robust:
+def _observe(state: KlGlrState, t: int, action: int, signal: int) -> None:
+    observe_signal(state, t, action, signal)
+
+
+@observe.register
+def _observe_robust(state: RobustKlGlrState, t: int, action: int, signal: int) -> None:
+    base = state.base
+    if t >= base.since[action]:
         state.residual.open.seen[action, signal] += 1
-    memory = state.alarms[action] + 1.0
-    threshold = math.log(state.seen.size * memory * (memory + 1.0) / state.alarm)
-    if change_statistic(state.grid, action, state.scratch_gammas) >= threshold:
-        _alarm(state, action)
-    if state.robust:
-        residual_predict(state.residual, state.theta, action)
+    if observe_signal(base, t, action, signal):
+        for other in range(base.seen.size):
+            if other == action or not base.local:
+                residual_close(state.residual, other, base.clock[0])
+                for each in range(base.counts.shape[1]):
+                    residual_keep(state.residual, other, each, base.counts[other, each])
+    residual_update(state.residual, base.theta, action)
 
 
 @credit.register
-def _credit(state: NsdKlGlrState, t: int, action: int, signal: int, reward: float) -> None:
-    if state.robust:
-        residual_credit(state.residual, state.theta, t, action, signal, reward)
+def _credit(state: KlGlrState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
     state.upper[signal] = upper_mean(state.theta, signal, state.delta)
-    if state.robust:
-        residual_refresh(state.residual, state.theta)
+
+
+@credit.register
+def _credit_robust(
+    state: RobustKlGlrState, t: int, action: int, signal: int, reward: float
+) -> None:
+    base = state.base
+    residual_credit(state.residual, base.theta, t, action, signal, reward)
+    add_reward(base.theta, signal, reward)
+    base.upper[signal] = upper_mean(base.theta, signal, base.delta)

@@ -20,8 +20,7 @@ from foretell.policies.residual import (
     residual_close,
     residual_credit,
     residual_keep,
-    residual_predict,
-    residual_refresh,
+    residual_update,
 )
 from foretell.policies.run_length import (
     LEARNED,
@@ -179,7 +178,7 @@ def _observe_robust(state: RobustPsrlCpState, t: int, action: int, signal: int) 
         residual_close(state.residual, action, runs.start[action, 0])
         for each in range(runs.counts.shape[2]):
             residual_keep(state.residual, action, each, runs.counts[action, 0, each])
-    residual_predict(state.residual, state.base.theta, action)
+    residual_update(state.residual, state.base.theta, action)
 
 
 @credit.register
@@ -193,7 +192,6 @@ def _credit_robust(
 ) -> None:
     residual_credit(state.residual, state.base.theta, t, action, signal, reward)
     add_reward(state.base.theta, signal, reward)
-    residual_refresh(state.residual, state.base.theta)
 
 
 @uncredit.register

@@ -37,6 +37,8 @@ FEW = 8
 """Rewards that a cell needs to teach others."""
 FLOOR = 0.02
 """The least variance of a reward."""
+LEAST = 1e-4
+"""The least variance of residuals."""
 EVERY = 32
 """Rewards between two looks at all cells."""
 
@@ -57,10 +59,7 @@ class Residual(NamedTuple):
     deviation: Floats
     """(actions,): of the residual of the open cell; 0 while the model stands."""
     clock: Ints
-    """(1,): rewards received."""
-    scratch_residual: Floats
-    """(cells,): of the open cells, then of the closed ones."""
-    scratch_rewards: Floats
+    """(2,): rewards received, and how many there were at the last look at all cells."""
 
 
 def new_residual(actions: int, signals: int, *, gaussian: bool) -> Residual:
@@ -76,9 +75,7 @@ def new_residual(actions: int, signals: int, *, gaussian: bool) -> Residual:
         spread=np.zeros(2),
         mean=np.zeros(actions),
         deviation=np.zeros(actions),
-        clock=np.zeros(1, np.int64),
-        scratch_residual=np.zeros(actions + ARCHIVE),
-        scratch_rewards=np.zeros(actions + ARCHIVE),
+        clock=np.array([0, -EVERY]),
     )
 
 
@@ -131,18 +128,18 @@ def residual_keep(residual: Residual, action: int, signal: int, count: int) -> N
 
 
 @kernel
-def _measure(residual: Residual, cells: Cells, cell: int, theta: Rewards, place: int) -> None:
-    """Write the mean residual of a cell, and its rewards, at a place of the scratch arrays."""
-    rewards = 0.0
+def _look(cells: Cells, cell: int, theta: Rewards) -> None:
+    """Write down the mean residual of a cell, and how many rewards it rests on."""
+    told = 0.0
     excess = 0.0
     for signal in range(cells.seen.shape[1]):
         received = cells.received[cell, signal]
         if received > 0:
             mean = theta.grains[signal] / (GRAIN * max(1, theta.counts[signal]))
-            rewards += received
+            told += received
             excess += cells.grains[cell, signal] / GRAIN - received * mean
-    residual.scratch_rewards[place] = rewards
-    residual.scratch_residual[place] = excess / max(1.0, rewards)
+    cells.told[cell] = told
+    cells.excess[cell] = excess / max(1.0, told)
 
 
 @kernel
@@ -177,95 +174,83 @@ def _noise(residual: Residual, theta: Rewards) -> float:
 
 
 @kernel
-def _foresee(
-    residual: Residual, cells: Cells, cell: int, itself: int, noise: float
-) -> tuple[float, float]:
-    """Predict a cell's residual from the others: its mean, and how much speaks for it."""
-    actions = residual.open.first.size
-    reliable = noise / max(residual.spread[0], 1e-4)
+def _foresee(residual: Residual, kind: int, cell: int, noise: float) -> tuple[float, float]:
+    """Predict a cell's residual from the others: its mean, and how much speaks for it.
+
+    `kind` is 0 for an open cell, 1 for a closed one.
+    """
+    cells = residual.open if kind == 0 else residual.past
+    reliable = noise / max(residual.spread[0], LEAST)
     weight = 0.0
     total = 0.0
-    for place in range(actions + ARCHIVE):
-        rewards = residual.scratch_rewards[place]
-        if place == itself or rewards < FEW:
-            continue
-        if place < actions:
-            alike = _likeness(cells, cell, residual.open, place)
-        else:
-            alike = _likeness(cells, cell, residual.past, place - actions)
-        alike *= rewards / (rewards + reliable)
-        weight += alike
-        total += alike * residual.scratch_residual[place]
+    for group in range(2):
+        others = residual.open if group == 0 else residual.past
+        for other in range(others.told.size):
+            told = others.told[other]
+            if told < FEW or (group == kind and other == cell):
+                continue
+            alike = _likeness(cells, cell, others, other) * told / (told + reliable)
+            weight += alike
+            total += alike * others.excess[other]
     return total / (weight + DOUBT), weight
-
-
-@kernel
-def residual_predict(residual: Residual, theta: Rewards, action: int) -> None:
-    """Write what is expected of the open cell of an action."""
-    if not doubted(residual):
-        return
-    noise = _noise(residual, theta)
-    _measure(residual, residual.open, action, theta, action)
-    prior, weight = _foresee(residual, residual.open, action, action, noise)
-    spread = (DOUBT * residual.spread[0] + weight * residual.spread[1]) / (DOUBT + weight)
-    if spread <= 0.0:
-        residual.mean[action] = prior
-        residual.deviation[action] = 0.0
-        return
-    plays = 0.0
-    for signal in range(residual.open.seen.shape[1]):
-        plays += residual.open.seen[action, signal]
-    told = residual.scratch_rewards[action] / noise
-    plays = max(plays, residual.scratch_rewards[action])
-    precision = 1.0 / spread
-    residual.mean[action] = (precision * prior + told * residual.scratch_residual[action]) / (
-        precision + told
-    )
-    residual.deviation[action] = math.sqrt(1.0 / (precision + plays / noise))
-
-
-@kernel
-def _measure_all(residual: Residual, theta: Rewards) -> None:
-    actions = residual.open.first.size
-    for action in range(actions):
-        _measure(residual, residual.open, action, theta, action)
-    for cell in range(ARCHIVE):
-        _measure(residual, residual.past, cell, theta, actions + cell)
 
 
 @kernel
 def _learn_spread(residual: Residual, noise: float) -> None:
     """Learn how large residuals are, and how far from what similar cells say."""
-    actions = residual.open.first.size
-    for kind in range(2):
+    for step in range(2):
         mass = 0.0
         total = 0.0
-        for place in range(actions + ARCHIVE):
-            rewards = residual.scratch_rewards[place]
-            if rewards < FEW:
-                continue
-            prior, weight = 0.0, 1.0
-            if kind == 1 and place < actions:
-                prior, weight = _foresee(residual, residual.open, place, place, noise)
-            elif kind == 1:
-                prior, weight = _foresee(residual, residual.past, place - actions, place, noise)
-            variance = noise / rewards
-            weight /= variance + 0.01
-            mass += weight
-            total += weight * ((residual.scratch_residual[place] - prior) ** 2 - variance)
+        for kind in range(2):
+            cells = residual.open if kind == 0 else residual.past
+            for cell in range(cells.told.size):
+                if cells.told[cell] < FEW:
+                    continue
+                prior, weight = 0.0, 1.0
+                if step == 1:
+                    prior, weight = _foresee(residual, kind, cell, noise)
+                variance = noise / cells.told[cell]
+                weight /= variance + 0.01
+                mass += weight
+                total += weight * ((cells.excess[cell] - prior) ** 2 - variance)
         if mass > 0.0:
-            residual.spread[kind] = max(1e-4, total / mass)
-        elif kind == 1:
+            residual.spread[step] = max(LEAST, total / mass)
+        elif step == 1:
             residual.spread[1] = residual.spread[0]
     residual.spread[1] = min(residual.spread[0], residual.spread[1])
 
 
 @kernel
-def residual_refresh(residual: Residual, theta: Rewards) -> None:
-    """Look at all cells again, every few rewards."""
-    if not doubted(residual) or residual.clock[0] % EVERY != 0:
+def _predict(residual: Residual, action: int, noise: float) -> None:
+    """Write what is expected of the open cell of an action."""
+    told = residual.open.told[action]
+    prior, weight = _foresee(residual, 0, action, noise)
+    spread = (DOUBT * residual.spread[0] + weight * residual.spread[1]) / (DOUBT + weight)
+    precision = 1.0 / max(LEAST, spread)
+    plays = 0.0
+    for signal in range(residual.open.seen.shape[1]):
+        plays += residual.open.seen[action, signal]
+    own = told / noise
+    total = precision * prior + own * residual.open.excess[action]
+    residual.mean[action] = total / (precision + own)
+    residual.deviation[action] = math.sqrt(1.0 / (precision + max(plays, told) / noise))
+
+
+@kernel
+def residual_update(residual: Residual, theta: Rewards, action: int) -> None:
+    """Predict the residual of an action that was just seen, now and then of all of them."""
+    if not doubted(residual):
         return
-    _measure_all(residual, theta)
-    _learn_spread(residual, _noise(residual, theta))
-    for action in range(residual.open.first.size):
-        residual_predict(residual, theta, action)
+    noise = _noise(residual, theta)
+    first, last = action, action + 1
+    if residual.clock[0] - residual.clock[1] >= EVERY:
+        residual.clock[1] = residual.clock[0]
+        first, last = 0, residual.mean.size
+        for cell in range(ARCHIVE):
+            _look(residual.past, cell, theta)
+    for each in range(first, last):
+        _look(residual.open, each, theta)
+    if last - first == residual.mean.size:
+        _learn_spread(residual, noise)
+    for each in range(first, last):
+        _predict(residual, each, noise)

@@ -13,7 +13,8 @@ from foretell.policies.argmax import argmax
 from foretell.policies.latest import EMPTY, Latest, add_latest, drop_before, new_latest
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, capped, check_scale, check_window, option
-from foretell.policies.theta import Rewards, new_rewards, reward_mean, to_grains
+from foretell.policies.theta import Rewards, new_rewards, to_grains
+from foretell.policies.ucb import ucb_indices
 from foretell.policies.verbs import begin, choose, credit, indices, observe, play
 from foretell.types import Bools, Floats, Ints, Problem
 
@@ -80,14 +81,8 @@ def _begin(spec: SwUcb, problem: Problem) -> SwUcbState:
 
 @indices.register
 def _indices(state: SwUcbState, t: int, out: Floats) -> None:
-    exploration = state.scale * math.sqrt(2.0 * math.log(min(t + 1.0, state.window)))
-    for action in range(out.size):
-        received = state.rewards.counts[action]
-        if received == 0:
-            out[action] = math.inf
-        else:
-            mean = reward_mean(state.rewards, action)
-            out[action] = mean + exploration / math.sqrt(received)
+    rounds = min(t + 1.0, state.window)
+    ucb_indices(state.rewards, state.scale * math.sqrt(2.0 * math.log(rounds)), out)
 
 
 @choose.register

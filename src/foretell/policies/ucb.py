@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foretell.kernel import kernel
 from foretell.policies.argmax import argmax
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_scale, option
@@ -61,16 +62,20 @@ def _begin(spec: Ucb, problem: Problem) -> UcbState:
     return UcbState(float(spec.scale), new_rewards(problem.actions), np.zeros(problem.actions))
 
 
-@indices.register
-def _indices(state: UcbState, t: int, out: Floats) -> None:
-    exploration = state.scale * math.sqrt(2.0 * math.log(t + 1.0))
+@kernel
+def ucb_indices(rewards: Rewards, exploration: float, out: Floats) -> None:
+    """Write mean + exploration / sqrt(N), +inf for an action without rewards."""
     for action in range(out.size):
-        received = state.rewards.counts[action]
+        received = rewards.counts[action]
         if received == 0:
             out[action] = math.inf
         else:
-            mean = reward_mean(state.rewards, action)
-            out[action] = mean + exploration / math.sqrt(received)
+            out[action] = reward_mean(rewards, action) + exploration / math.sqrt(received)
+
+
+@indices.register
+def _indices(state: UcbState, t: int, out: Floats) -> None:
+    ucb_indices(state.rewards, state.scale * math.sqrt(2.0 * math.log(t + 1.0)), out)
 
 
 @choose.register

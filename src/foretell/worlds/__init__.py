@@ -2,7 +2,8 @@
 
 from foretell.worlds import delays, rewards
 from foretell.worlds.catalogue import scenario, scenarios
-from foretell.worlds.changes import interpolation, random_walk, redraws, shifts
+from foretell.worlds.changes import redraws, shifts
+from foretell.worlds.drift import interpolation, random_walk
 from foretell.worlds.scenario import Scenario
 from foretell.worlds.suite import SuiteEntry, random_entries, suite, suite_entry
 from foretell.worlds.world import World

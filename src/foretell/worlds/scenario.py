@@ -12,8 +12,10 @@ import numpy as np
 from foretell.errors import InvalidInput, UnknownName
 from foretell.inputs import is_number, is_whole
 from foretell.types import FARTHEST, Floats, Problem, RewardScale
-from foretell.worlds.changes import Changes, Interpolation, Knot, Stationary
+from foretell.worlds.changes import Changes, Stationary
 from foretell.worlds.delays import Delay, as_delay, delay_arrays
+from foretell.worlds.drift import Interpolation
+from foretell.worlds.knots import Knot
 from foretell.worlds.plain import read_tagged
 from foretell.worlds.rewards import Bernoulli, RewardFamily, family_code
 from foretell.worlds.world import World

@@ -16,16 +16,9 @@ import numpy as np
 
 from foretell.errors import InvalidInput, UnknownName
 from foretell.worlds import delays
-from foretell.worlds.changes import (
-    Changes,
-    Interpolation,
-    RandomWalk,
-    Stationary,
-    random_walk,
-    redraws,
-    shifts,
-)
+from foretell.worlds.changes import Changes, Stationary, redraws, shifts
 from foretell.worlds.delays import Delay
+from foretell.worlds.drift import Interpolation, RandomWalk, random_walk
 from foretell.worlds.paper import HORIZON, THETA, paper, paper_stationary
 from foretell.worlds.scenario import Scenario
 

@@ -1,0 +1,96 @@
+"""Laws that change slowly: in straight lines, or as a random walk on the simplex."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from foretell.errors import InvalidInput
+from foretell.inputs import is_number
+from foretell.types import Floats
+from foretell.worlds.knots import Knot, Pattern, Schedule, check_actions, check_count
+
+MOST_KNOTS = 2000
+
+
+class Interpolation(Pattern, frozen=True):
+    """Slow drift in straight lines: from the first law to each listed (round, law) in turn."""
+
+    towards: tuple[tuple[int, tuple[tuple[float, ...], ...]], ...]
+
+    def check(self, horizon: int, actions: int) -> None:
+        """Refuse stops that do not fit the problem."""
+        Schedule(at=tuple(stop for stop, _ in self.towards)).check(horizon)
+        for stop, law in self.towards:
+            if len(law) != actions:
+                raise InvalidInput(
+                    f"the law at round {stop} has {len(law)} actions, the first law {actions}: "
+                    f"give one row per action"
+                )
+
+    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> list[Knot]:
+        """Give the stops."""
+        stops = [(0, law), *((stop, np.array(target)) for stop, target in self.towards)]
+        return [Knot(stop, law, mu, drifts=stop != stops[-1][0]) for stop, law in stops]
+
+
+class RandomWalk(Pattern, frozen=True):
+    """Slow drift: a random walk on the simplex, by its spread over 1,000 rounds.
+
+    Every `every` rounds (by default so that there are at most 2,000 steps) each moving row takes
+    a Gaussian step and is projected back onto the simplex; between steps it moves in a line.
+    """
+
+    spread: float
+    every: int | None = None
+    actions: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if not is_number(self.spread) or self.spread <= 0.0:
+            raise InvalidInput(
+                f"the spread of a random walk must be a finite number above 0, got {self.spread}"
+            )
+        check_count("every", self.every, "round")
+
+    def check(self, horizon: int, actions: int) -> None:
+        """Refuse actions that the problem does not have."""
+        check_actions(self.actions, actions, least=1)
+
+    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> list[Knot]:
+        """Draw the walk."""
+        every = self.every or max(10, -(-horizon // MOST_KNOTS))
+        rows = np.arange(len(law)) if self.actions is None else np.array(self.actions)
+        step = self.spread * math.sqrt(every / 1000.0)
+        knots = [Knot(0, law, mu, drifts=True)]
+        for stop in range(every, horizon + every, every):
+            law = law.copy()
+            moved = law[rows] + step * rng.standard_normal((len(rows), law.shape[1]))
+            law[rows] = [_project(row) for row in moved]
+            knots.append(Knot(stop, law, mu, drifts=True))
+        return knots
+
+
+def interpolation(towards: list[tuple[int, list[list[float]]]]) -> Interpolation:
+    """Drift in straight lines through the listed (round, law)."""
+    return Interpolation(
+        tuple((stop, tuple(tuple(map(float, row)) for row in law)) for stop, law in towards)
+    )
+
+
+def random_walk(
+    spread: float, *, every: int | None = None, actions: list[int] | None = None
+) -> RandomWalk:
+    """Drift as a random walk on the simplex."""
+    return RandomWalk(spread, every, None if actions is None else tuple(actions))
+
+
+def _project(row: Floats) -> Floats:
+    """Give the nearest point of the simplex [Duchi2008]."""
+    falling = np.sort(row)[::-1]
+    excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(row) + 1)
+    last = np.nonzero(falling > excess)[0][-1]
+    inside = np.maximum(row - excess[last], 0.0)
+    projected: Floats = inside / inside.sum()
+    return projected
