@@ -74,14 +74,19 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - begun
 
 
-def in_turns(contestants: Mapping[str, Callable[[], object]], turns: int) -> dict[str, list[float]]:
-    """Time the contestants one after the other, again and again: CPU seconds of each turn."""
-    for work in contestants.values():
-        work()
+def in_turns(
+    contestants: Mapping[str, Callable[[], Callable[[], object]]], turns: int
+) -> dict[str, list[float]]:
+    """Time the contestants one after the other, again and again: CPU seconds of each turn.
+
+    A contestant prepares its turn, which is not timed, and gives the work that is.
+    """
+    for prepare in contestants.values():
+        prepare()()
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(turns):
-        for name, work in contestants.items():
-            seconds[name].append(cpu_seconds(work))
+        for name, prepare in contestants.items():
+            seconds[name].append(cpu_seconds(prepare()))
     return seconds
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+
 Function = TypeVar("Function", bound="Callable[..., object]")
 
 KERNELS: list[Callable[..., object]] = []
@@ -21,3 +23,8 @@ def kernel(function: Function) -> Function:
     """Mark `function` as one that compiled code may call; it stays the same plain function."""
     KERNELS.append(function)
     return function
+
+
+def uniform(rng: np.random.Generator) -> float:
+    """Draw a number from [0, 1): `rng.random()`, which compiled code draws without a call."""
+    return rng.random()

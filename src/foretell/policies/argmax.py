@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from foretell.kernel import kernel
+from foretell.kernel import kernel, uniform
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ def argmax(values: Floats, eligible: Bools, rng: np.random.Generator) -> int:
             chosen = action
     if ties == 1:
         return chosen
-    skip = int(rng.random() * ties)
+    skip = int(uniform(rng) * ties)
     for action in range(values.size):
         if eligible[action] and values[action] >= best - TIE:
             if skip == 0:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.kernel import kernel
+from foretell.kernel import kernel, uniform
 from foretell.policies.forced import doubled_horizon
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, option
@@ -119,7 +119,7 @@ def _choose(state: Exp3SState, t: int, eligible: Bools, rng: np.random.Generator
     for action in range(eligible.size):
         if eligible[action]:
             mass += _probability(state, action, mixing, total)
-    left = rng.random() * mass
+    left = uniform(rng) * mass
     chosen = 0
     for action in range(eligible.size):
         if eligible[action]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foretell.kernel import kernel
+from foretell.kernel import kernel, uniform
 from foretell.policies.exp3s import MEMORY
 from foretell.policies.radius import anytime_horizon
 from foretell.policies.registry import register
@@ -154,7 +154,7 @@ def _choose(state: MetaBioState, t: int, eligible: Bools, rng: np.random.Generat
     for action in range(eligible.size):
         if eligible[action]:
             mass += state.scratch[action]
-    left = rng.random() * mass
+    left = uniform(rng) * mass
     chosen = NONE
     for action in range(eligible.size):
         if eligible[action]:

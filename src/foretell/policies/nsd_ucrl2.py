@@ -29,7 +29,7 @@ from foretell.policies.spec import (
     check_window,
     option,
 )
-from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward, reward_mean
+from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward, reward_sum
 from foretell.policies.verbs import (
     begin,
     choose,
@@ -146,8 +146,9 @@ def upper_theta(
     """
     for signal in range(upper.size):
         received = theta.counts[signal]
-        radius = scale * math.sqrt(constant / max(1, received))
-        upper[signal] = min(ceiling, reward_mean(theta, signal) + radius)
+        share = 1.0 / max(1, received)
+        radius = scale * math.sqrt(constant * share)
+        upper[signal] = min(ceiling, reward_sum(theta, signal) * share + radius)
         if received == 0 and tight:
             upper[signal] = max(upper[signal], min(ceiling, 1.0))
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from foretell.kernel import kernel
+from foretell.kernel import kernel, uniform
 
 if TYPE_CHECKING:
     from foretell.types import Floats, Ints
@@ -125,7 +125,7 @@ def draw_run(runs: RunLengths, action: int, t: int, rate: float, rng: np.random.
     """
     rest = max(0, t - runs.last[action])
     bound = rest * (runs.idle / (runs.used.size * (runs.last[action] + AGE)) + rate)
-    left = rng.random()
+    left = uniform(rng)
     if left < 1.0 - bound:
         left /= 1.0 - bound
     else:

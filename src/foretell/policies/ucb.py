@@ -18,7 +18,7 @@ from foretell.policies.theta import (
     forget_rewards,
     new_rewards,
     remove_reward,
-    reward_mean,
+    reward_sum,
 )
 from foretell.policies.verbs import (
     begin,
@@ -70,7 +70,8 @@ def ucb_indices(rewards: Rewards, exploration: float, out: Floats) -> None:
         if received == 0:
             out[action] = math.inf
         else:
-            out[action] = reward_mean(rewards, action) + exploration / math.sqrt(received)
+            share = 1.0 / received
+            out[action] = reward_sum(rewards, action) * share + exploration * math.sqrt(share)
 
 
 @indices.register

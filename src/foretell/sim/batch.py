@@ -21,9 +21,9 @@ from foretell.sim.source import source_digest
 from foretell.worlds.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from foretell.types import Ints
+    from foretell.types import Bools, Ints
 
 MOST_CHECKPOINTS = 1000
 
@@ -121,19 +121,15 @@ def simulate(
 
     records: list[list[Record]] = [[] for _ in range(runs)]
     workers = min(runs, threads or _cores())
-    with (
-        progress_bar(f"{len(chosen)} × {runs} runs", runs, progress) as advance,
-        ThreadPoolExecutor(workers) as pool,
-    ):
-        futures = {pool.submit(one_run, number): number for number in range(runs)}
-        try:
-            for future in as_completed(futures):
-                records[futures[future]] = future.result()
+    with progress_bar(f"{len(chosen)} × {runs} runs", runs, progress) as advance:
+        if workers == 1:
+            for number in range(runs):
+                records[number] = one_run(number)
                 advance(1)
-        except BaseException:
-            stop[0] = True
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+        else:
+            for number, record in _in_threads(one_run, runs, workers, stop):
+                records[number] = record
+                advance(1)
     made_by = provenance()
     batches = Batches()
     for place, spec in enumerate(chosen):
@@ -141,6 +137,21 @@ def simulate(
             spec, scenario, horizon, seed, rounds, [row[place] for row in records], made_by
         )
     return next(iter(batches.values())) if single else batches
+
+
+def _in_threads(
+    one_run: Callable[[int], list[Record]], runs: int, workers: int, stop: Bools
+) -> Iterator[tuple[int, list[Record]]]:
+    """Give the records of each run as it ends; an interrupt ends those under way, too."""
+    with ThreadPoolExecutor(workers) as pool:
+        futures = {pool.submit(one_run, number): number for number in range(runs)}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            stop[0] = True
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
 
 
 def provenance() -> dict[str, str]:

@@ -1,9 +1,10 @@
 """The only module that knows the compiler: it hands our plain functions to numba.
 
 Verbs are dispatched at compile time on the type of the state, as `singledispatch` does at run
-time; kernels are compiled into their callers. Two options make this as fast as C: no reference
-counting (compiled code borrows every array and allocates none; a state keeps its scratch arrays)
-and forced inlining (a state is many arrays, and passing them costs more than most kernels do).
+time; kernels are compiled into their callers. Four things make this fast: no reference counting
+(compiled code borrows every array and allocates none; a state keeps its scratch arrays), forced
+inlining (a state is many arrays, and passing them costs more than most kernels do), no counting
+of indices from the end (no kernel has a negative one), and uniform numbers drawn in place.
 
 Compiled runs are cached on disk in a folder named by a digest of every source that can be part
 of them, because numba's own cache does not see edits in other files.
@@ -12,23 +13,28 @@ of them, because numba's own cache does not see edits in other files.
 from __future__ import annotations
 
 import inspect
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numba
 import numba.core.config
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
-from numba.extending import overload, register_jitable
+from numba.extending import intrinsic, overload, register_jitable
+from numba.np import arrayobj
 
 from foretell.errors import InvalidInput
-from foretell.kernel import KERNELS
+from foretell.kernel import KERNELS, uniform
 from foretell.policies.verbs import COMPILED
 from foretell.sim.run import play_rounds
 from foretell.sim.source import cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _OPTIONS: Any = {"_nrt": False, "forceinline": True}
 
@@ -36,21 +42,45 @@ _known: set[int] = set()
 
 
 def compiled_player(state_type: type) -> Callable[..., int]:
-    """Give `sim.run.play_rounds` compiled for states of this type."""
+    """Give `sim.run.play_rounds` for states of this type; its first call compiles it.
+
+    All calls of one player have arguments of the same types.
+    """
     for function in KERNELS:
         if id(function) not in _known:
             _known.add(id(function))
             register_jitable(**_OPTIONS)(function)
-    player = _dispatcher(_cache_folder(state_type))
+    player: Any = _dispatcher(_cache_folder(state_type))
+    ready = False
 
     def play(*arguments: Any) -> int:
-        try:
-            reached: int = player(*arguments)
-        except NumbaError as error:
-            raise InvalidInput(_explained(state_type, error)) from error
+        nonlocal ready
+        if not ready:
+            try:
+                with global_compiler_lock, _indices_from_the_start():
+                    player.compile(tuple(map(numba.typeof, arguments)))
+            except NumbaError as error:
+                raise InvalidInput(_explained(state_type, error)) from error
+            ready = True
+        reached: int = player(*arguments)
         return reached
 
     return play
+
+
+@contextmanager
+def _indices_from_the_start() -> Iterator[None]:
+    """Let numba take indices as they are while it compiles, instead of trying them for < 0."""
+    before = arrayobj.fix_integer_index
+
+    def as_it_is(context: Any, builder: Any, kind: Any, index: Any, _: Any) -> Any:
+        return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
+
+    arrayobj.fix_integer_index = as_it_is
+    try:
+        yield
+    finally:
+        arrayobj.fix_integer_index = before
 
 
 def _explained(state_type: type, error: NumbaError) -> str:
@@ -74,6 +104,46 @@ def _dispatch_verb(verb: Any) -> None:
 
 for _verb in COMPILED:
     _dispatch_verb(_verb)
+
+
+@intrinsic
+def _next_uniform(_: Any, bits: Any) -> Any:
+    """Advance the state of NumPy's SFC64 and give a number from [0, 1), as `rng.random()` does."""
+
+    def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        proxy: Any = cgutils.create_struct_proxy
+        generator = proxy(bits)(context, builder, value=arguments[0])
+        state = builder.inttoptr(generator.state, word.as_pointer())
+        places = [builder.gep(state, [ir.Constant(word, place)]) for place in range(4)]
+        a, b, c, count = (builder.load(place) for place in places)
+
+        def left(value: Any, by: int) -> Any:
+            return builder.shl(value, ir.Constant(word, by))
+
+        def right(value: Any, by: int) -> Any:
+            return builder.lshr(value, ir.Constant(word, by))
+
+        drawn = builder.add(builder.add(a, b), count)
+        builder.store(builder.xor(b, right(b, 11)), places[0])
+        builder.store(builder.add(c, left(c, 3)), places[1])
+        builder.store(builder.add(builder.or_(left(c, 24), right(c, 40)), drawn), places[2])
+        builder.store(builder.add(count, ir.Constant(word, 1)), places[3])
+        top = builder.uitofp(right(drawn, 11), ir.DoubleType())
+        return builder.fmul(top, ir.Constant(ir.DoubleType(), 2.0**-53))
+
+    return types.float64(bits), generate
+
+
+@overload(uniform, strict=False, jit_options=_OPTIONS)
+def _uniform(_: Any) -> Callable[..., float]:
+    advance: Any = _next_uniform
+
+    def draw(rng: Any) -> float:
+        drawn: float = advance(rng.bit_generator)
+        return drawn
+
+    return draw
 
 
 @cache

@@ -88,6 +88,9 @@ def play_rounds(
     `undelayed` gives every reward at once. Setting `stop[0]` from another thread ends the run at
     its next checkpoint.
     """
+    regret = record.total[0]
+    written = record.written[0]
+    checkpoint = record.rounds[written] if written < record.rounds.size else horizon
     t = first
     while t < horizon and not is_full(pending):
         move_to(world, now, t)
@@ -112,20 +115,22 @@ def play_rounds(
             )
             entry = take_due(pending, t)
 
-        record.total[0] += now.gaps[action]
+        regret += now.gaps[action]
         record.pulls[action] += 1
         if record.actions.size > 0:
             record.actions[t] = action
             record.signals[t] = signal
             record.rewards[t] = reward
             record.delays[t] = delay
-        written = record.written[0]
-        if written < record.rounds.size and t == record.rounds[written]:
-            record.regret[written] = record.total[0]
-            record.written[0] = written + 1
+        if t == checkpoint:
+            record.regret[written] = regret
+            written += 1
+            checkpoint = record.rounds[written] if written < record.rounds.size else horizon
             if stop[0]:
                 return horizon
         t += 1
+    record.total[0] = regret
+    record.written[0] = written
     return t
 
 
@@ -143,7 +148,7 @@ def run(
 ) -> None:
     """Let the policy in `state` act in `world`, and write into `record` what happens.
 
-    `player` is `play_rounds`, plain or compiled.
+    `player` is `play_rounds`, plain or compiled; a compiled one wants SFC64 generators.
     """
     stop = np.zeros(1, np.bool_) if stop is None else stop
     eligible = np.ones(record.pulls.size, np.bool_)

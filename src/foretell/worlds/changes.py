@@ -10,7 +10,7 @@ from foretell.errors import InvalidInput
 from foretell.inputs import is_number, is_whole
 from foretell.types import Floats
 from foretell.worlds.drift import Interpolation, RandomWalk
-from foretell.worlds.knots import Knot, Pattern, Schedule, check_actions, check_count
+from foretell.worlds.knots import Knots, Pattern, Schedule, check_actions, check_count, sudden
 
 
 class Stationary(Pattern, frozen=True):
@@ -19,9 +19,9 @@ class Stationary(Pattern, frozen=True):
     def check(self, horizon: int, actions: int) -> None:
         """Nothing to refuse."""
 
-    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> list[Knot]:
+    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
         """Give the one knot."""
-        return [Knot(0, law, mu, drifts=False)]
+        return sudden([0], law[None], mu[None])
 
 
 class Shifts(Pattern, frozen=True):
@@ -39,16 +39,16 @@ class Shifts(Pattern, frozen=True):
         self.when.check(horizon)
         check_actions(self.actions, actions, least=2)
 
-    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> list[Knot]:
+    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
         """Draw the shifts."""
-        knots = [Knot(0, law, mu, drifts=False)]
+        rounds = [0, *self.when.rounds(horizon, rng)]
         moving = np.arange(len(law)) if self.actions is None else np.array(self.actions)
-        for change in self.when.rounds(horizon, rng):
-            origin = np.arange(len(law))
-            origin[moving] = np.roll(moving, int(rng.integers(1, len(moving))))
-            law, mu = law[origin], mu[origin]
-            knots.append(Knot(change, law, mu, drifts=False))
-        return knots
+        turned = np.zeros(len(rounds), np.int64)
+        turned[1:] = np.cumsum(rng.integers(1, moving.size, len(rounds) - 1))
+        origin = np.empty((len(rounds), len(law)), np.int64)
+        origin[:] = np.arange(len(law))
+        origin[:, moving] = moving[(np.arange(moving.size) - turned[:, None]) % moving.size]
+        return sudden(rounds, law[origin], mu[origin])
 
 
 class Redraws(Pattern, frozen=True):
@@ -80,16 +80,17 @@ class Redraws(Pattern, frozen=True):
                 f"{self.count} actions cannot change at once, got only {available}: lower count"
             )
 
-    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> list[Knot]:
+    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
         """Draw the new laws."""
-        knots = [Knot(0, law, mu, drifts=False)]
+        rounds = [0, *self.when.rounds(horizon, rng)]
+        laws = [law]
         pool = np.arange(len(law)) if self.actions is None else np.array(self.actions)
-        for change in self.when.rounds(horizon, rng):
+        for _ in rounds[1:]:
             rows = pool if self.count is None else rng.choice(pool, self.count, replace=False)
             law = law.copy()
             law[rows] = rng.dirichlet([self.concentration] * law.shape[1], len(rows))
-            knots.append(Knot(change, law, mu, drifts=False))
-        return knots
+            laws.append(law)
+        return sudden(rounds, np.array(laws), np.tile(mu, (len(rounds), 1)))
 
 
 Changes: TypeAlias = Stationary | Shifts | Redraws | Interpolation | RandomWalk

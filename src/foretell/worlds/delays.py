@@ -241,15 +241,15 @@ def _parameters(delay: Delay) -> tuple[int, float, float]:  # noqa: PLR0911  one
 def draw_delay(delays: Delays, signal: int, uniform: float, normal: float) -> int:
     """Give the delay of a reward of this signal, or NEVER, from one uniform and one normal."""
     lost = delays.lost[signal]
-    if uniform < lost:
-        return NEVER
-    rest = (uniform - lost) / (1.0 - lost)
     kind = delays.kind[signal]
     first = delays.first[signal]
-    second = delays.second[signal]
+    if uniform < lost:
+        return NEVER
     if kind == _CONSTANT:
-        rounds = first
-    elif kind == _UNIFORM:
+        return int(first)
+    rest = (uniform - lost) / (1.0 - lost)
+    second = delays.second[signal]
+    if kind == _UNIFORM:
         rounds = first + rest * (second - first + 1.0)
     elif kind == _GEOMETRIC:
         rounds = math.log1p(-rest) / first

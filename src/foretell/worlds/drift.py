@@ -9,7 +9,7 @@ import numpy as np
 from foretell.errors import InvalidInput
 from foretell.inputs import is_number
 from foretell.types import Floats
-from foretell.worlds.knots import Knot, Pattern, Schedule, check_actions, check_count
+from foretell.worlds.knots import Knots, Pattern, Schedule, check_actions, check_count
 
 MOST_KNOTS = 2000
 
@@ -29,10 +29,11 @@ class Interpolation(Pattern, frozen=True):
                     f"give one row per action"
                 )
 
-    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> list[Knot]:
+    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
         """Give the stops."""
-        stops = [(0, law), *((stop, np.array(target)) for stop, target in self.towards)]
-        return [Knot(stop, law, mu, drifts=stop != stops[-1][0]) for stop, law in stops]
+        stops = np.array([0, *(stop for stop, _ in self.towards)])
+        laws = np.array([law, *(target for _, target in self.towards)])
+        return Knots(stops, laws, np.tile(mu, (stops.size, 1)), stops < stops[-1])
 
 
 class RandomWalk(Pattern, frozen=True):
@@ -58,18 +59,21 @@ class RandomWalk(Pattern, frozen=True):
         """Refuse actions that the problem does not have."""
         check_actions(self.actions, actions, least=1)
 
-    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> list[Knot]:
+    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
         """Draw the walk."""
         every = self.every or max(10, -(-horizon // MOST_KNOTS))
         rows = np.arange(len(law)) if self.actions is None else np.array(self.actions)
         step = self.spread * math.sqrt(every / 1000.0)
-        knots = [Knot(0, law, mu, drifts=True)]
-        for stop in range(every, horizon + every, every):
+        stops = np.arange(0, horizon + every, every)
+        laws = [law]
+        for _ in stops[1:]:
             law = law.copy()
             moved = law[rows] + step * rng.standard_normal((len(rows), law.shape[1]))
             law[rows] = [_project(row) for row in moved]
-            knots.append(Knot(stop, law, mu, drifts=True))
-        return knots
+            laws.append(law)
+        return Knots(
+            stops, np.array(laws), np.tile(mu, (stops.size, 1)), np.ones(stops.size, np.bool_)
+        )
 
 
 def interpolation(towards: list[tuple[int, list[list[float]]]]) -> Interpolation:

@@ -13,17 +13,25 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.inputs import is_number, is_whole
-from foretell.types import Floats
+from foretell.types import Bools, Floats, Ints
 
 
-class Knot(NamedTuple):
-    """The law from a round on; `mu` are the action means of the misspecified mixture."""
+class Knots(NamedTuple):
+    """The laws of a world, and the rounds from which on they hold."""
 
-    round: int
-    law: Floats
-    mu: Floats
-    drifts: bool
-    """The law moves in a straight line from here to the next knot."""
+    rounds: Ints
+    """(knots,): the first round of each, from 0."""
+    laws: Floats
+    """(knots, actions, signals)"""
+    mus: Floats
+    """(knots, actions): action means of the misspecified mixture."""
+    drifts: Bools
+    """(knots,): whether the law moves in a straight line from this knot to the next."""
+
+
+def sudden(rounds: list[int], laws: Floats, mus: Floats) -> Knots:
+    """Give knots between which the law stays as it is."""
+    return Knots(np.array(rounds), laws, mus, np.zeros(len(rounds), np.bool_))
 
 
 class Schedule(msgspec.Struct, frozen=True):

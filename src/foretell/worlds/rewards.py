@@ -14,7 +14,7 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.inputs import is_number
-from foretell.kernel import kernel
+from foretell.kernel import kernel, uniform
 from foretell.types import GRAIN, Floats, RewardScale
 
 BERNOULLI, BETA, FIXED, GAUSSIAN = range(4)
@@ -118,7 +118,7 @@ def draw_reward(
     """
     mean = mu[place] if mixed else theta[place]
     if kind == BERNOULLI:
-        return 1.0 if rng.random() < mean else 0.0
+        return 1.0 if uniform(rng) < mean else 0.0
     if kind == GAUSSIAN:
         reward = mean + rng.standard_normal()
     elif kind == BETA:

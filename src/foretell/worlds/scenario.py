@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import msgspec
@@ -13,9 +14,9 @@ from foretell.errors import InvalidInput, UnknownName
 from foretell.inputs import is_number, is_whole
 from foretell.types import FARTHEST, Floats, Problem, RewardScale
 from foretell.worlds.changes import Changes, Stationary
-from foretell.worlds.delays import Delay, as_delay, delay_arrays
+from foretell.worlds.delays import Delay, Delays, as_delay, delay_arrays
 from foretell.worlds.drift import Interpolation
-from foretell.worlds.knots import Knot
+from foretell.worlds.knots import sudden
 from foretell.worlds.plain import read_tagged
 from foretell.worlds.rewards import Bernoulli, RewardFamily, family_code
 from foretell.worlds.world import World
@@ -149,7 +150,7 @@ class Scenario:
                 f"got {given or 'none'} for {self.actions} actions"
             )
 
-    @property
+    @cached_property
     def first_law(self) -> Floats:
         """(actions, signals): the law of round 0."""
         return np.array(self.law if self.law is not None else self.segments[0][1], np.float64)
@@ -164,10 +165,15 @@ class Scenario:
         """How many signals there are."""
         return len(self.theta)
 
-    @property
+    @cached_property
     def scale(self) -> RewardScale:
         """How rewards are measured."""
         return self.rewards.scale()
+
+    @cached_property
+    def _delays(self) -> Delays:
+        one_each = self.delay if isinstance(self.delay, tuple) else (self.delay,) * self.signals
+        return delay_arrays(one_each)  # type: ignore[arg-type]
 
     def check(self, horizon: int) -> None:
         """Refuse a horizon that the changes do not fit in."""
@@ -183,25 +189,26 @@ class Scenario:
     def draw(self, horizon: int, rng: np.random.Generator) -> World:
         """Draw one world of this many rounds."""
         self.check(horizon)
-        mu = np.array(self.mu if self.mu is not None else [self.scale.low] * self.actions)
+        scale = self.scale
+        mu = np.array(self.mu if self.mu is not None else [scale.low] * self.actions)
         if self.segments:
-            knots = [Knot(first, np.array(law), mu, drifts=False) for first, law in self.segments]
+            rounds = [first for first, _ in self.segments]
+            laws = np.array([law for _, law in self.segments])
+            knots = sudden(rounds, laws, np.tile(mu, (len(rounds), 1)))
         else:
             knots = self.changes.knots(self.first_law, mu, horizon, rng)
-        scale = self.scale
         kind, concentration = family_code(self.rewards)
-        delays = self.delay if isinstance(self.delay, tuple) else (self.delay,) * self.signals
         return World(
             theta=(np.array(self.theta) - scale.low) / scale.width,
-            rounds=np.array([knot.round for knot in knots], np.int64),
-            laws=np.array([knot.law for knot in knots]),
-            mus=(np.array([knot.mu for knot in knots]) - scale.low) / scale.width,
-            drifts=np.array([knot.drifts for knot in knots]),
+            rounds=knots.rounds,
+            laws=knots.laws,
+            mus=(knots.mus - scale.low) / scale.width,
+            drifts=knots.drifts,
             alpha=float(self.alpha),
             width=scale.width,
             reward_kind=kind,
             concentration=float(concentration),
-            delays=delay_arrays(delays),  # type: ignore[arg-type]
+            delays=self._delays,
         )
 
     def to_dict(self) -> dict[str, Any]:

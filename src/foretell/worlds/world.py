@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretell.kernel import kernel
+from foretell.kernel import kernel, uniform
 from foretell.types import Bools, Floats, Ints
 from foretell.worlds.delays import Delays, draw_delay
 from foretell.worlds.rewards import draw_reward
@@ -115,9 +115,9 @@ def answer(world: World, now: Now, action: int, rng: np.random.Generator) -> tup
     the same luck.
     """
     mixing = world.alpha > 0.0
-    mixed = mixing and rng.random() < world.alpha
-    uniform = rng.random()
-    signal = int(uniform * world.theta.size) if mixed else draw_signal(now.law, action, uniform)
+    mixed = mixing and uniform(rng) < world.alpha
+    luck = uniform(rng)
+    signal = int(luck * world.theta.size) if mixed else draw_signal(now.law, action, luck)
     reward = draw_reward(
         world.reward_kind,
         world.concentration,
@@ -128,6 +128,6 @@ def answer(world: World, now: Now, action: int, rng: np.random.Generator) -> tup
         mixing,
         rng,
     )
-    luck = rng.random() if world.delays.uses_uniform else 1.0
+    late = uniform(rng) if world.delays.uses_uniform else 1.0
     normal = rng.standard_normal() if world.delays.uses_normal else 0.0
-    return signal, reward, draw_delay(world.delays, signal, luck, normal)
+    return signal, reward, draw_delay(world.delays, signal, late, normal)
