@@ -32,7 +32,7 @@ class EpsilonGreedyState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(EpsilonGreedy)
 def _begin(spec: EpsilonGreedy, problem: ft.Problem) -> EpsilonGreedyState:
     return EpsilonGreedyState(
         epsilon=spec.epsilon,
@@ -51,7 +51,7 @@ def estimated_value(state: EpsilonGreedyState, action: int) -> float:
     return value / max(1, state.law.seen[action])
 
 
-@choose.register
+@choose.register(EpsilonGreedyState)
 def _choose(state: EpsilonGreedyState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     explore = rng.random() < state.epsilon
     for action in range(state.scratch.size):
@@ -59,16 +59,16 @@ def _choose(state: EpsilonGreedyState, t: int, eligible: Bools, rng: np.random.G
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(EpsilonGreedyState)
 def _play(state: EpsilonGreedyState, t: int, action: int) -> None:
     law_play(state.law, t, action)
 
 
-@observe.register
+@observe.register(EpsilonGreedyState)
 def _observe(state: EpsilonGreedyState, t: int, action: int, signal: int) -> None:
     law_observe(state.law, t, action, signal)
 
 
-@credit.register
+@credit.register(EpsilonGreedyState)
 def _credit(state: EpsilonGreedyState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)

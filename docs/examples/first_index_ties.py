@@ -49,19 +49,19 @@ class TiesState(NamedTuple):
     scratch_index: Floats
 
 
-@begin.register
+@begin.register(Ties)
 def _begin(spec: Ties, problem: ft.Problem) -> TiesState:
     inner = begin(ft.NsdUcrl2(window=spec.window, delta=spec.delta), problem)
     first = spec.ties == "first"
     return TiesState(inner, TIE if first else 0.0, first, np.zeros(problem.actions))
 
 
-@indices.register
+@indices.register(TiesState)
 def _indices(state: TiesState, t: int, out: Floats) -> None:
     indices(state.inner, t, out)
 
 
-@choose.register
+@choose.register(TiesState)
 def _choose(state: TiesState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     index = state.scratch_index
     indices(state.inner, t, index)
@@ -79,17 +79,17 @@ def _choose(state: TiesState, t: int, eligible: Bools, rng: np.random.Generator)
     return chosen
 
 
-@play.register
+@play.register(TiesState)
 def _play(state: TiesState, t: int, action: int) -> None:
     play(state.inner, t, action)
 
 
-@observe.register
+@observe.register(TiesState)
 def _observe(state: TiesState, t: int, action: int, signal: int) -> None:
     observe(state.inner, t, action, signal)
 
 
-@credit.register
+@credit.register(TiesState)
 def _credit(state: TiesState, t: int, action: int, signal: int, reward: float) -> None:
     credit(state.inner, t, action, signal, reward)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from foretell.agent import Agent, Decision
 from foretell.errors import ForetellError
 from foretell.kernel import kernel
 from foretell.policies import (
@@ -43,25 +42,24 @@ from foretell.policies import (
     policy_table,
     register,
 )
-from foretell.policies.check import check_policy
 from foretell.types import Problem
-from foretell.worlds import (
-    Scenario,
-    delays,
-    interpolation,
-    random_walk,
-    redraws,
-    rewards,
-    scenario,
-    scenarios,
-    shifts,
-    suite,
-)
 
 if TYPE_CHECKING:
+    from foretell.agent import Agent, Decision
+    from foretell.policies.check import check_policy
     from foretell.sim import Batch, Batches, load, simulate
-
-_FROM_SIM = ("Batch", "Batches", "load", "simulate")
+    from foretell.worlds import (
+        Scenario,
+        delays,
+        interpolation,
+        random_walk,
+        redraws,
+        rewards,
+        scenario,
+        scenarios,
+        shifts,
+        suite,
+    )
 
 __all__ = [
     "Agent",
@@ -115,8 +113,34 @@ __all__ = [
 ]
 
 
+_LATER = {
+    "foretell.agent": ("Agent", "Decision"),
+    "foretell.policies.check": ("check_policy",),
+    "foretell.sim": ("Batch", "Batches", "load", "simulate"),
+    "foretell.worlds": (
+        "Scenario",
+        "delays",
+        "interpolation",
+        "random_walk",
+        "redraws",
+        "rewards",
+        "scenario",
+        "scenarios",
+        "shifts",
+        "suite",
+    ),
+}
+_HOME = {name: module for module, names in _LATER.items() for name in names}
+
+
 def __getattr__(name: str) -> Any:
-    """Import the simulator when it is first asked for, so that agents start fast."""
-    if name in _FROM_SIM:
-        return getattr(importlib.import_module("foretell.sim"), name)
-    raise AttributeError(f"module 'foretell' has no attribute {name!r}")
+    """Import a part when it is first asked for, so that `import foretell` is quick."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'foretell' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    """List what is there, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -52,12 +52,12 @@ class DTsState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(DTs)
 def _begin(spec: DTs, problem: Problem) -> DTsState:
     return DTsState(new_discounted(problem.actions, spec.gamma), np.zeros(problem.actions))
 
 
-@choose.register
+@choose.register(DTsState)
 def _choose(state: DTsState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     for action in range(state.scratch.size):
         total = state.rewards.sums[action]
@@ -67,16 +67,16 @@ def _choose(state: DTsState, t: int, eligible: Bools, rng: np.random.Generator) 
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(DTsState)
 def _play(state: DTsState, t: int, action: int) -> None:
     discounted_play(state.rewards, t)
 
 
-@observe.register
+@observe.register(DTsState)
 def _observe(state: DTsState, t: int, action: int, signal: int) -> None:
     pass
 
 
-@credit.register
+@credit.register(DTsState)
 def _credit(state: DTsState, t: int, action: int, signal: int, reward: float) -> None:
     discounted_credit(state.rewards, t, action, reward)

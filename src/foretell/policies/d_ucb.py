@@ -62,13 +62,13 @@ class DUcbState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(DUcb)
 def _begin(spec: DUcb, problem: Problem) -> DUcbState:
     rewards = new_discounted(problem.actions, spec.gamma)
     return DUcbState(float(spec.xi), rewards, np.zeros(problem.actions))
 
 
-@indices.register
+@indices.register(DUcbState)
 def _indices(state: DUcbState, t: int, out: Floats) -> None:
     total = 0.0
     for action in range(out.size):
@@ -83,22 +83,22 @@ def _indices(state: DUcbState, t: int, out: Floats) -> None:
             out[action] = mean + 2.0 * math.sqrt(state.xi * logarithm / count)
 
 
-@choose.register
+@choose.register(DUcbState)
 def _choose(state: DUcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     indices(state, t, state.scratch)
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(DUcbState)
 def _play(state: DUcbState, t: int, action: int) -> None:
     discounted_play(state.rewards, t)
 
 
-@observe.register
+@observe.register(DUcbState)
 def _observe(state: DUcbState, t: int, action: int, signal: int) -> None:
     pass
 
 
-@credit.register
+@credit.register(DUcbState)
 def _credit(state: DUcbState, t: int, action: int, signal: int, reward: float) -> None:
     discounted_credit(state.rewards, t, action, reward)

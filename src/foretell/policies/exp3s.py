@@ -70,7 +70,7 @@ class Exp3SState(NamedTuple):
     """(1,): the rounds played so far."""
 
 
-@begin.register
+@begin.register(Exp3S)
 def _begin(spec: Exp3S, problem: Problem) -> Exp3SState:
     return Exp3SState(
         changes=float(spec.changes),
@@ -111,7 +111,7 @@ def _total(weights: Floats) -> float:
     return total
 
 
-@choose.register
+@choose.register(Exp3SState)
 def _choose(state: Exp3SState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     mixing = _mixing(state, t)
     total = _total(state.weights)
@@ -130,7 +130,7 @@ def _choose(state: Exp3SState, t: int, eligible: Bools, rng: np.random.Generator
     return chosen
 
 
-@play.register
+@play.register(Exp3SState)
 def _play(state: Exp3SState, t: int, action: int) -> None:
     total = _total(state.weights)
     probability = _probability(state, action, _mixing(state, t), total)
@@ -138,12 +138,12 @@ def _play(state: Exp3SState, t: int, action: int) -> None:
     state.clock[0] = t + 1
 
 
-@observe.register
+@observe.register(Exp3SState)
 def _observe(state: Exp3SState, t: int, action: int, signal: int) -> None:
     pass
 
 
-@credit.register
+@credit.register(Exp3SState)
 def _credit(state: Exp3SState, t: int, action: int, signal: int, reward: float) -> None:
     memory = state.played.size
     if t < state.clock[0] - memory:

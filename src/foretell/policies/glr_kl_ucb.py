@@ -84,7 +84,7 @@ class GlrKlUcbState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(GlrKlUcb)
 def _begin(spec: GlrKlUcb, problem: Problem) -> GlrKlUcbState:
     return GlrKlUcbState(
         local=bool(spec.local),
@@ -108,7 +108,7 @@ def _is_forced(state: GlrKlUcbState, t: int) -> bool:
     return is_slot(t, state.forced.size, share)
 
 
-@indices.register
+@indices.register(GlrKlUcbState)
 def _indices(state: GlrKlUcbState, t: int, out: Floats) -> None:
     """Write the KL-UCB indices, or, in a forced round, how long each action has waited."""
     forced = _is_forced(state, t)
@@ -124,25 +124,25 @@ def _indices(state: GlrKlUcbState, t: int, out: Floats) -> None:
             out[action] = kl_upper(mean, level / received)
 
 
-@choose.register
+@choose.register(GlrKlUcbState)
 def _choose(state: GlrKlUcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     indices(state, t, state.scratch)
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(GlrKlUcbState)
 def _play(state: GlrKlUcbState, t: int, action: int) -> None:
     if _is_forced(state, t):
         state.forced[action] = t + 1
     state.clock[0] = t + 1
 
 
-@observe.register
+@observe.register(GlrKlUcbState)
 def _observe(state: GlrKlUcbState, t: int, action: int, signal: int) -> None:
     pass
 
 
-@credit.register
+@credit.register(GlrKlUcbState)
 def _credit(state: GlrKlUcbState, t: int, action: int, signal: int, reward: float) -> None:
     grid_add(state.grid, action, 0, to_grains(reward))
     delta = state.delta

@@ -71,7 +71,7 @@ class KlUcbState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(KlUcb)
 def _begin(spec: KlUcb, problem: Problem) -> KlUcbState:
     return KlUcbState(float(spec.c), new_rewards(problem.actions), np.zeros(problem.actions))
 
@@ -94,39 +94,39 @@ def kl_index(rewards: Rewards, action: int, level: float) -> float:
     return kl_upper(reward_mean(rewards, action), level / received)
 
 
-@indices.register
+@indices.register(KlUcbState)
 def _indices(state: KlUcbState, t: int, out: Floats) -> None:
     level = exploration(t + 1.0, state.c)
     for action in range(out.size):
         out[action] = kl_index(state.rewards, action, level)
 
 
-@choose.register
+@choose.register(KlUcbState)
 def _choose(state: KlUcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     indices(state, t, state.scratch)
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(KlUcbState)
 def _play(state: KlUcbState, t: int, action: int) -> None:
     pass
 
 
-@observe.register
+@observe.register(KlUcbState)
 def _observe(state: KlUcbState, t: int, action: int, signal: int) -> None:
     pass
 
 
-@credit.register
+@credit.register(KlUcbState)
 def _credit(state: KlUcbState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.rewards, action, reward)
 
 
-@uncredit.register
+@uncredit.register(KlUcbState)
 def _uncredit(state: KlUcbState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
 
 
-@forget.register
+@forget.register(KlUcbState)
 def _forget(state: KlUcbState) -> None:
     forget_rewards(state.rewards)

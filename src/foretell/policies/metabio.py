@@ -75,7 +75,7 @@ class MetaBioState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(MetaBio)
 def _begin(spec: MetaBio, problem: Problem) -> MetaBioState:
     actions, signals = problem.actions, problem.signals
     memory = problem.horizon or MEMORY
@@ -147,7 +147,7 @@ def _release(state: MetaBioState, signal: int) -> None:
         state.clock[1] -= 1
 
 
-@choose.register
+@choose.register(MetaBioState)
 def _choose(state: MetaBioState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     _weigh(state, t, state.scratch)
     mass = 0.0
@@ -166,7 +166,7 @@ def _choose(state: MetaBioState, t: int, eligible: Bools, rng: np.random.Generat
     return chosen
 
 
-@play.register
+@play.register(MetaBioState)
 def _play(state: MetaBioState, t: int, action: int) -> None:
     total = _weigh(state, t, state.scratch)
     place = t % state.action.size
@@ -177,7 +177,7 @@ def _play(state: MetaBioState, t: int, action: int) -> None:
     state.clock[2] += state.clock[1]
 
 
-@observe.register
+@observe.register(MetaBioState)
 def _observe(state: MetaBioState, t: int, action: int, signal: int) -> None:
     memory = state.action.size
     if state.last[signal] != NONE and state.last[signal] < state.clock[0] - memory:
@@ -192,7 +192,7 @@ def _observe(state: MetaBioState, t: int, action: int, signal: int) -> None:
     _release(state, signal)
 
 
-@credit.register
+@credit.register(MetaBioState)
 def _credit(state: MetaBioState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
     _release(state, signal)

@@ -26,6 +26,6 @@ class NsdAdaptive(Spec):
     """
 
 
-@begin.register
+@begin.register(NsdAdaptive)
 def _begin(spec: NsdAdaptive, problem: Problem) -> RobustPsrlCpState:
     return begin(NsdPsrlCp(robust=True), problem)

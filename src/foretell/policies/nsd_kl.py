@@ -70,7 +70,7 @@ class NsdKlState(NamedTuple):
     scratch_levels: Floats
 
 
-@begin.register
+@begin.register(NsdKl)
 def _begin(spec: NsdKl, problem: Problem) -> NsdKlState:
     return NsdKlState(
         delta=float(spec.delta),
@@ -96,7 +96,7 @@ def _level(state: NsdKlState, action: int) -> float:
     return action_level(state.plays.size, seen, rank, state.delta)
 
 
-@indices.register
+@indices.register(NsdKlState)
 def _indices(state: NsdKlState, t: int, out: Floats) -> None:
     """Write rho⁺(a); +inf for an action without a signal in the window."""
     law = state.law
@@ -108,7 +108,7 @@ def _indices(state: NsdKlState, t: int, out: Floats) -> None:
             out[action] = klmax(law.counts, action, law.seen[action], state.upper, level)
 
 
-@choose.register
+@choose.register(NsdKlState)
 def _choose(state: NsdKlState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     for action in range(state.scratch.size):
         state.scratch[action] = math.inf if eligible[action] else -math.inf
@@ -119,30 +119,30 @@ def _choose(state: NsdKlState, t: int, eligible: Bools, rng: np.random.Generator
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(NsdKlState)
 def _play(state: NsdKlState, t: int, action: int) -> None:
     law_play(state.law, t, action)
     state.plays[action] += 1
 
 
-@observe.register
+@observe.register(NsdKlState)
 def _observe(state: NsdKlState, t: int, action: int, signal: int) -> None:
     law_observe(state.law, t, action, signal)
 
 
-@credit.register
+@credit.register(NsdKlState)
 def _credit(state: NsdKlState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
     state.upper[signal] = upper_mean(state.theta, signal, state.delta)
 
 
-@uncredit.register
+@uncredit.register(NsdKlState)
 def _uncredit(state: NsdKlState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)
     state.upper[signal] = upper_mean(state.theta, signal, state.delta)
 
 
-@forget.register
+@forget.register(NsdKlState)
 def _forget(state: NsdKlState) -> None:
     law_forget(state.law)
     state.memories[0] += 1

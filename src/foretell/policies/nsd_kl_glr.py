@@ -76,7 +76,7 @@ class RobustKlGlrState(NamedTuple):
     residual: Residual
 
 
-@begin.register
+@begin.register(NsdKlGlr)
 def _begin(spec: NsdKlGlr, problem: Problem) -> KlGlrState | RobustKlGlrState:
     base = new_kl_glr(
         problem,
@@ -109,28 +109,28 @@ def _add_residual(state: RobustKlGlrState, out: Floats) -> None:
             out[action] += state.residual.mean[action] + 2.0 * state.residual.deviation[action]
 
 
-@indices.register
+@indices.register(KlGlrState)
 def _indices(state: KlGlrState, t: int, out: Floats) -> None:
     """Write rho⁺(a); +inf for an action without a signal, or due for a forced play."""
     prepare(state, t, state.scratch_all, out)
     _solve_all(state, out)
 
 
-@indices.register
+@indices.register(RobustKlGlrState)
 def _indices_robust(state: RobustKlGlrState, t: int, out: Floats) -> None:
     prepare(state.base, t, state.base.scratch_all, out)
     _solve_all(state.base, out)
     _add_residual(state, out)
 
 
-@choose.register
+@choose.register(KlGlrState)
 def _choose(state: KlGlrState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     prepare(state, t, eligible, state.scratch)
     best_candidate(state.scratch, state.scratch_levels, state.counts, state.seen, state.upper)
     return argmax(state.scratch, eligible, rng)
 
 
-@choose.register
+@choose.register(RobustKlGlrState)
 def _choose_robust(
     state: RobustKlGlrState, t: int, eligible: Bools, rng: np.random.Generator
 ) -> int:
@@ -141,24 +141,24 @@ def _choose_robust(
     return argmax(values, eligible, rng)
 
 
-@play.register
+@play.register(KlGlrState)
 def _play(state: KlGlrState, t: int, action: int) -> None:
     state.last[action] = t + 1
     state.clock[0] = t + 1
 
 
-@play.register
+@play.register(RobustKlGlrState)
 def _play_robust(state: RobustKlGlrState, t: int, action: int) -> None:
     state.base.last[action] = t + 1
     state.base.clock[0] = t + 1
 
 
-@observe.register
+@observe.register(KlGlrState)
 def _observe(state: KlGlrState, t: int, action: int, signal: int) -> None:
     observe_signal(state, t, action, signal)
 
 
-@observe.register
+@observe.register(RobustKlGlrState)
 def _observe_robust(state: RobustKlGlrState, t: int, action: int, signal: int) -> None:
     base = state.base
     if t >= base.since[action]:
@@ -172,13 +172,13 @@ def _observe_robust(state: RobustKlGlrState, t: int, action: int, signal: int) -
     residual_update(state.residual, base.theta, action)
 
 
-@credit.register
+@credit.register(KlGlrState)
 def _credit(state: KlGlrState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
     state.upper[signal] = upper_mean(state.theta, signal, state.delta)
 
 
-@credit.register
+@credit.register(RobustKlGlrState)
 def _credit_robust(
     state: RobustKlGlrState, t: int, action: int, signal: int, reward: float
 ) -> None:

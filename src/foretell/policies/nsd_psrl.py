@@ -51,7 +51,7 @@ class NsdPsrlState(NamedTuple):
     scratch_theta: Floats
 
 
-@begin.register
+@begin.register(NsdPsrl)
 def _begin(spec: NsdPsrl, problem: Problem) -> NsdPsrlState:
     return NsdPsrlState(
         gaussian=problem.rewards == "gaussian",
@@ -87,7 +87,7 @@ def sample_value(law: Law, action: int, theta: Floats, rng: np.random.Generator)
     return value / mass
 
 
-@choose.register
+@choose.register(NsdPsrlState)
 def _choose(state: NsdPsrlState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     sample_theta(state.theta, state.gaussian, state.scratch_theta, rng)
     for action in range(state.scratch.size):
@@ -98,26 +98,26 @@ def _choose(state: NsdPsrlState, t: int, eligible: Bools, rng: np.random.Generat
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(NsdPsrlState)
 def _play(state: NsdPsrlState, t: int, action: int) -> None:
     law_play(state.law, t, action)
 
 
-@observe.register
+@observe.register(NsdPsrlState)
 def _observe(state: NsdPsrlState, t: int, action: int, signal: int) -> None:
     law_observe(state.law, t, action, signal)
 
 
-@credit.register
+@credit.register(NsdPsrlState)
 def _credit(state: NsdPsrlState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
 
 
-@uncredit.register
+@uncredit.register(NsdPsrlState)
 def _uncredit(state: NsdPsrlState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)
 
 
-@forget.register
+@forget.register(NsdPsrlState)
 def _forget(state: NsdPsrlState) -> None:
     law_forget(state.law)

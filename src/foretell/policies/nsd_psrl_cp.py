@@ -90,7 +90,7 @@ class RobustPsrlCpState(NamedTuple):
     residual: Residual
 
 
-@begin.register
+@begin.register(NsdPsrlCp)
 def _begin(spec: NsdPsrlCp, problem: Problem) -> NsdPsrlCpState | RobustPsrlCpState:
     actions, signals = problem.actions, problem.signals
     coupling = LEARNED if spec.coupling is None else float(spec.coupling)
@@ -134,13 +134,13 @@ def sample_values(state: NsdPsrlCpState, t: int, rng: np.random.Generator) -> No
         state.scratch_new[action] = is_new(state.runs, action, place)
 
 
-@choose.register
+@choose.register(NsdPsrlCpState)
 def _choose(state: NsdPsrlCpState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     sample_values(state, t, rng)
     return argmax(state.scratch, eligible, rng)
 
 
-@choose.register
+@choose.register(RobustPsrlCpState)
 def _choose_robust(
     state: RobustPsrlCpState, t: int, eligible: Bools, rng: np.random.Generator
 ) -> int:
@@ -155,22 +155,22 @@ def _choose_robust(
     return argmax(values, eligible, rng)
 
 
-@play.register
+@play.register(NsdPsrlCpState)
 def _play(state: NsdPsrlCpState, t: int, action: int) -> None:
     pass
 
 
-@play.register
+@play.register(RobustPsrlCpState)
 def _play_robust(state: RobustPsrlCpState, t: int, action: int) -> None:
     pass
 
 
-@observe.register
+@observe.register(NsdPsrlCpState)
 def _observe(state: NsdPsrlCpState, t: int, action: int, signal: int) -> None:
     run_observe(state.runs, action, t, signal)
 
 
-@observe.register
+@observe.register(RobustPsrlCpState)
 def _observe_robust(state: RobustPsrlCpState, t: int, action: int, signal: int) -> None:
     runs = state.base.runs
     state.residual.open.seen[action, signal] += 1
@@ -181,12 +181,12 @@ def _observe_robust(state: RobustPsrlCpState, t: int, action: int, signal: int) 
     residual_update(state.residual, state.base.theta, action)
 
 
-@credit.register
+@credit.register(NsdPsrlCpState)
 def _credit(state: NsdPsrlCpState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
 
 
-@credit.register
+@credit.register(RobustPsrlCpState)
 def _credit_robust(
     state: RobustPsrlCpState, t: int, action: int, signal: int, reward: float
 ) -> None:
@@ -194,6 +194,6 @@ def _credit_robust(
     add_reward(state.base.theta, signal, reward)
 
 
-@uncredit.register
+@uncredit.register(NsdPsrlCpState)
 def _uncredit(state: NsdPsrlCpState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)

@@ -111,7 +111,7 @@ def constant_of_theta(
     return theta_constant(signals, horizon, delta)
 
 
-@begin.register
+@begin.register(NsdUcrl2)
 def _begin(spec: NsdUcrl2, problem: Problem) -> NsdUcrl2State:
     actions, signals, horizon = problem.actions, problem.signals, problem.horizon
     window = math.inf if spec.window is None else float(spec.window)
@@ -153,7 +153,7 @@ def upper_theta(
             upper[signal] = max(upper[signal], min(ceiling, 1.0))
 
 
-@indices.register
+@indices.register(NsdUcrl2State)
 def _indices(state: NsdUcrl2State, t: int, out: Floats) -> None:
     """Write rho⁺_t(a), Eq. (4): +inf before the first play, max U for one that left the window."""
     law = state.law
@@ -181,32 +181,32 @@ def _indices(state: NsdUcrl2State, t: int, out: Floats) -> None:
             )
 
 
-@choose.register
+@choose.register(NsdUcrl2State)
 def _choose(state: NsdUcrl2State, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     indices(state, t, state.scratch)
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(NsdUcrl2State)
 def _play(state: NsdUcrl2State, t: int, action: int) -> None:
     law_play(state.law, t, action)
 
 
-@observe.register
+@observe.register(NsdUcrl2State)
 def _observe(state: NsdUcrl2State, t: int, action: int, signal: int) -> None:
     law_observe(state.law, t, action, signal)
 
 
-@credit.register
+@credit.register(NsdUcrl2State)
 def _credit(state: NsdUcrl2State, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
 
 
-@uncredit.register
+@uncredit.register(NsdUcrl2State)
 def _uncredit(state: NsdUcrl2State, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)
 
 
-@forget.register
+@forget.register(NsdUcrl2State)
 def _forget(state: NsdUcrl2State) -> None:
     law_forget(state.law)

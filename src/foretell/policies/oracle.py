@@ -38,17 +38,17 @@ def new_oracle(inner: Any, problem: Problem, *, keeps_rewards: bool) -> OracleSt
     return kind(inner, keeps_rewards, np.array(problem.changes, np.int64), np.zeros(2, np.int64))
 
 
-@indices.register
+@indices.register(OracleIndexState)
 def _indices(state: OracleIndexState, t: int, out: Floats) -> None:
     indices(state.inner, t - state.clock[0], out)
 
 
-@choose.register
+@choose.register(OracleState)
 def _choose(state: OracleState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     return choose(state.inner, t - state.clock[0], eligible, rng)
 
 
-@play.register
+@play.register(OracleState)
 def _play(state: OracleState, t: int, action: int) -> None:
     play(state.inner, t - state.clock[0], action)
     past = state.clock[1]
@@ -58,13 +58,13 @@ def _play(state: OracleState, t: int, action: int) -> None:
         state.clock[1] = past + 1
 
 
-@observe.register
+@observe.register(OracleState)
 def _observe(state: OracleState, t: int, action: int, signal: int) -> None:
     if t >= state.clock[0]:
         observe(state.inner, t - state.clock[0], action, signal)
 
 
-@credit.register
+@credit.register(OracleState)
 def _credit(state: OracleState, t: int, action: int, signal: int, reward: float) -> None:
     if state.keeps_rewards or t >= state.clock[0]:
         credit(state.inner, t - state.clock[0], action, signal, reward)

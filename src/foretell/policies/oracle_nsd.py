@@ -48,7 +48,7 @@ class OracleNsdNd(OracleNsd):
     """NSD-UCRL2 that restarts at every true change point and gets rewards without delay."""
 
 
-@begin.register
+@begin.register(OracleNsd)
 def _begin(spec: OracleNsd, problem: Problem) -> OracleState:
     inner = begin(NsdUcrl2(delta=spec.delta, scale=spec.scale), problem)
     return new_oracle(inner, problem, keeps_rewards=True)

@@ -27,6 +27,6 @@ class OraclePsrl(Spec):
     """
 
 
-@begin.register
+@begin.register(OraclePsrl)
 def _begin(spec: OraclePsrl, problem: Problem) -> OracleState:
     return new_oracle(begin(NsdPsrl(), problem), problem, keeps_rewards=True)

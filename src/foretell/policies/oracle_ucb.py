@@ -36,6 +36,6 @@ class OracleUcbNd(OracleUcb):
     """UCB that restarts at every true change point and gets rewards without delay."""
 
 
-@begin.register
+@begin.register(OracleUcb)
 def _begin(spec: OracleUcb, problem: Problem) -> OracleState:
     return new_oracle(begin(Ucb(scale=spec.scale), problem), problem, keeps_rewards=False)

@@ -71,7 +71,7 @@ class SignalGlrKlUcbState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(SignalGlrKlUcb)
 def _begin(spec: SignalGlrKlUcb, problem: Problem) -> SignalGlrKlUcbState:
     actions, signals = problem.actions, problem.signals
     return SignalGlrKlUcbState(
@@ -97,7 +97,7 @@ def _is_forced(state: SignalGlrKlUcbState, t: int) -> bool:
     return is_slot(t, state.forced.size, share)
 
 
-@indices.register
+@indices.register(SignalGlrKlUcbState)
 def _indices(state: SignalGlrKlUcbState, t: int, out: Floats) -> None:
     """Write the KL-UCB indices, or, in a forced round, how long each action has waited."""
     forced = _is_forced(state, t)
@@ -109,20 +109,20 @@ def _indices(state: SignalGlrKlUcbState, t: int, out: Floats) -> None:
             out[action] = kl_index(state.rewards, action, level)
 
 
-@choose.register
+@choose.register(SignalGlrKlUcbState)
 def _choose(state: SignalGlrKlUcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     indices(state, t, state.scratch)
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(SignalGlrKlUcbState)
 def _play(state: SignalGlrKlUcbState, t: int, action: int) -> None:
     if _is_forced(state, t):
         state.forced[action] = t + 1
     state.clock[0] = t + 1
 
 
-@observe.register
+@observe.register(SignalGlrKlUcbState)
 def _observe(state: SignalGlrKlUcbState, t: int, action: int, signal: int) -> None:
     if t < state.since[action]:
         return
@@ -140,7 +140,7 @@ def _observe(state: SignalGlrKlUcbState, t: int, action: int, signal: int) -> No
             state.since[other] = state.clock[0]
 
 
-@credit.register
+@credit.register(SignalGlrKlUcbState)
 def _credit(state: SignalGlrKlUcbState, t: int, action: int, signal: int, reward: float) -> None:
     if t >= state.since[action]:
         add_reward(state.rewards, action, reward)

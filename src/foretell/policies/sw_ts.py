@@ -45,28 +45,28 @@ class SwTsState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(SwTs)
 def _begin(spec: SwTs, problem: Problem) -> SwTsState:
     inner = begin(SwUcb(window=spec.window), problem)
     return SwTsState(problem.rewards == "gaussian", inner, np.zeros(problem.actions))
 
 
-@choose.register
+@choose.register(SwTsState)
 def _choose(state: SwTsState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     sample_theta(state.inner.rewards, state.gaussian, state.scratch, rng)
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(SwTsState)
 def _play(state: SwTsState, t: int, action: int) -> None:
     play(state.inner, t, action)
 
 
-@observe.register
+@observe.register(SwTsState)
 def _observe(state: SwTsState, t: int, action: int, signal: int) -> None:
     pass
 
 
-@credit.register
+@credit.register(SwTsState)
 def _credit(state: SwTsState, t: int, action: int, signal: int, reward: float) -> None:
     credit(state.inner, t, action, signal, reward)

@@ -66,7 +66,7 @@ class SwUcbState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(SwUcb)
 def _begin(spec: SwUcb, problem: Problem) -> SwUcbState:
     return SwUcbState(
         scale=float(spec.scale),
@@ -79,19 +79,19 @@ def _begin(spec: SwUcb, problem: Problem) -> SwUcbState:
     )
 
 
-@indices.register
+@indices.register(SwUcbState)
 def _indices(state: SwUcbState, t: int, out: Floats) -> None:
     rounds = min(t + 1.0, state.window)
     ucb_indices(state.rewards, state.scale * math.sqrt(2.0 * math.log(rounds)), out)
 
 
-@choose.register
+@choose.register(SwUcbState)
 def _choose(state: SwUcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     indices(state, t, state.scratch)
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(SwUcbState)
 def _play(state: SwUcbState, t: int, action: int) -> None:
     state.clock[0] = t + 1
     oldest = t + 1 - state.latest.window
@@ -102,12 +102,12 @@ def _play(state: SwUcbState, t: int, action: int) -> None:
             state.rewards.grains[gone_action] -= gone_grains
 
 
-@observe.register
+@observe.register(SwUcbState)
 def _observe(state: SwUcbState, t: int, action: int, signal: int) -> None:
     pass
 
 
-@credit.register
+@credit.register(SwUcbState)
 def _credit(state: SwUcbState, t: int, action: int, signal: int, reward: float) -> None:
     grains = to_grains(reward)
     if state.latest.window > 0:

@@ -40,38 +40,38 @@ class TsState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(Ts)
 def _begin(spec: Ts, problem: Problem) -> TsState:
     actions = problem.actions
     return TsState(problem.rewards == "gaussian", new_rewards(actions), np.zeros(actions))
 
 
-@choose.register
+@choose.register(TsState)
 def _choose(state: TsState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     sample_theta(state.rewards, state.gaussian, state.scratch, rng)
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(TsState)
 def _play(state: TsState, t: int, action: int) -> None:
     pass
 
 
-@observe.register
+@observe.register(TsState)
 def _observe(state: TsState, t: int, action: int, signal: int) -> None:
     pass
 
 
-@credit.register
+@credit.register(TsState)
 def _credit(state: TsState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.rewards, action, reward)
 
 
-@uncredit.register
+@uncredit.register(TsState)
 def _uncredit(state: TsState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
 
 
-@forget.register
+@forget.register(TsState)
 def _forget(state: TsState) -> None:
     forget_rewards(state.rewards)

@@ -57,7 +57,7 @@ class UcbState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(Ucb)
 def _begin(spec: Ucb, problem: Problem) -> UcbState:
     return UcbState(float(spec.scale), new_rewards(problem.actions), np.zeros(problem.actions))
 
@@ -74,37 +74,37 @@ def ucb_indices(rewards: Rewards, exploration: float, out: Floats) -> None:
             out[action] = reward_sum(rewards, action) * share + exploration * math.sqrt(share)
 
 
-@indices.register
+@indices.register(UcbState)
 def _indices(state: UcbState, t: int, out: Floats) -> None:
     ucb_indices(state.rewards, state.scale * math.sqrt(2.0 * math.log(t + 1.0)), out)
 
 
-@choose.register
+@choose.register(UcbState)
 def _choose(state: UcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     indices(state, t, state.scratch)
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(UcbState)
 def _play(state: UcbState, t: int, action: int) -> None:
     pass
 
 
-@observe.register
+@observe.register(UcbState)
 def _observe(state: UcbState, t: int, action: int, signal: int) -> None:
     pass
 
 
-@credit.register
+@credit.register(UcbState)
 def _credit(state: UcbState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.rewards, action, reward)
 
 
-@uncredit.register
+@uncredit.register(UcbState)
 def _uncredit(state: UcbState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
 
 
-@forget.register
+@forget.register(UcbState)
 def _forget(state: UcbState) -> None:
     forget_rewards(state.rewards)

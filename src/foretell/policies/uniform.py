@@ -26,37 +26,37 @@ class UniformState(NamedTuple):
     scratch: Floats
 
 
-@begin.register
+@begin.register(Uniform)
 def _begin(spec: Uniform, problem: Problem) -> UniformState:
     return UniformState(np.zeros(problem.actions))
 
 
-@indices.register
+@indices.register(UniformState)
 def _indices(state: UniformState, t: int, out: Floats) -> None:
     out[:] = 0.0
 
 
-@choose.register
+@choose.register(UniformState)
 def _choose(state: UniformState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     indices(state, t, state.scratch)
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
+@play.register(UniformState)
 def _play(state: UniformState, t: int, action: int) -> None:
     pass
 
 
-@observe.register
+@observe.register(UniformState)
 def _observe(state: UniformState, t: int, action: int, signal: int) -> None:
     pass
 
 
-@credit.register
+@credit.register(UniformState)
 def _credit(state: UniformState, t: int, action: int, signal: int, reward: float) -> None:
     pass
 
 
-@uncredit.register
+@uncredit.register(UniformState)
 def _uncredit(state: UniformState, t: int, action: int, signal: int, reward: float) -> None:
     pass
