@@ -45,7 +45,7 @@ SCENARIOS: list[Case] = [
     (lambda: scenario(theta=[0.8, 0.4, float("nan")]), "theta must lie in the range"),
     (
         lambda: scenario(theta=[1.0, 2.0, float("inf")], rewards=ft.rewards.Gaussian()),
-        "the reals, got inf",
+        "within 1000 standard deviations of the centre 0.0, got inf",
     ),
     (lambda: scenario(alpha=1.5), "alpha is a probability"),
     (lambda: scenario(alpha=float("nan")), "alpha is a probability"),
