@@ -56,7 +56,7 @@ bench: $(STAMP) ## Run the benchmarks
 lock: $(STAMP) ## Make requirements.lock again from pyproject.toml (UPGRADE=1 takes newer versions)
 	cp $(LOCK) .venv/$(LOCK)
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
-	  --fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+	  --fork-strategy fewest --generate-hashes --no-header \
 	  --python $(BIN)/python --quiet $(if $(UPGRADE),--upgrade) --output-file .venv/$(LOCK)
 	{ printf '%s\n' '$(LOCK_NOTE)'; cat .venv/$(LOCK); } > .venv/$(LOCK).new
 	cmp -s .venv/$(LOCK).new $(LOCK) || cp .venv/$(LOCK).new $(LOCK)

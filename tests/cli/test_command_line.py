@@ -53,6 +53,15 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert "Traceback" not in answered.stderr
 
 
+def test_a_folder_that_cannot_be_written_is_one_sentence_and_exit_code_1(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way", "utf-8")
+    answered = foretell("reproduce", "fig2", "--runs", "2", "--out", str(blocked / "below"))
+    assert answered.returncode == 1
+    assert answered.stderr.startswith("Error: cannot write or read")
+    assert "Traceback" not in answered.stderr
+
+
 def test_tables_come_as_json_too() -> None:
     listed = json.loads(foretell("policies", "--json").stdout)
     assert {"ucb", "nsd-ucrl2", "nsd-psrl", "uniform"} <= {row["policy"] for row in listed}

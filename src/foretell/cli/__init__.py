@@ -24,7 +24,7 @@ for command in (reproduce, run_study, leaderboard, bounds, list_policies, list_s
 
 
 def main() -> None:
-    """Run the command line: one clear sentence and exit code 2 on bad input."""
+    """Run the command line: one clear sentence and exit code 2 on bad input, 1 on a full disk."""
     try:
         cli.main(standalone_mode=False)
     except click.ClickException as error:
@@ -33,6 +33,10 @@ def main() -> None:
     except ForetellError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
+    except OSError as error:
+        where = f" {error.filename!r}" if error.filename else ""
+        click.echo(f"Error: cannot write or read{where}: {error.strerror or error}", err=True)
+        sys.exit(1)
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nStopped; what was finished is kept.", err=True)
         sys.exit(130)

@@ -13,6 +13,7 @@ import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from foretell.files import write_whole
 from foretell.sim.batch import provenance
 from foretell.studies.errata import ERRATA
 
@@ -50,7 +51,7 @@ def write_report(finished: list[Finished], path: Path, *, title: str, runs: int,
     }
     for name, text in parts.items():
         page = page.replace(f"{{{{{name}}}}}", text)
-    path.write_text(page, encoding="utf-8")
+    write_whole(path, lambda file: file.write(page.encode()))
 
 
 def _asset(name: str) -> str:
