@@ -16,7 +16,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from benchmarks.measure import Outcome
 
-NAMES = ("startup", "versus_cpp", "versus_libraries", "scaling")
+NAMES = ("startup", "versus_cpp", "versus_cpp_beyond", "versus_libraries", "scaling")
 OUT = Path("out/bench.json")
 
 

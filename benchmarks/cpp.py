@@ -1,4 +1,4 @@
-"""Compiles loops.cpp and calls it in this process."""
+"""Compiles the C++ loops and calls them in this process."""
 
 from __future__ import annotations
 
@@ -18,9 +18,19 @@ if TYPE_CHECKING:
 
     from foretell.types import Floats
 
-SOURCE = Path(__file__).with_name("loops.cpp")
+LOOPS = Path(__file__).with_name("loops.cpp")
+BEYOND = Path(__file__).with_name("beyond.cpp")
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
-KINDS = {"ucb": 0, "nsd-ucrl2": 1, "ucb, sizes fixed": 2, "nsd-ucrl2, sizes fixed": 3}
+KINDS = {
+    "ucb": 0,
+    "nsd-ucrl2": 1,
+    "ucb, sizes fixed": 2,
+    "nsd-ucrl2, sizes fixed": 3,
+    "nsd-psrl-cp": 4,
+    "nsd-kl": 5,
+    "nsd-kl-glr": 6,
+}
+"""0 to 3 are in loops.cpp, the others in beyond.cpp."""
 
 
 class _World(ctypes.Structure):
@@ -46,11 +56,11 @@ def compiler() -> str | None:
 
 
 def compiled_loops(
-    compiler: str, folder: Path, window: int, delay: int
+    compiler: str, folder: Path, window: int, delay: int, source: Path = LOOPS
 ) -> Callable[[str, int, int], Floats]:
     """Give a function of (kind, runs, seed): the final regret of each run of a C++ loop."""
-    library = folder / "loops.so"
-    subprocess.run([compiler, *FLAGS, "-o", str(library), str(SOURCE)], check=True)
+    library = folder / f"{source.stem}.so"
+    subprocess.run([compiler, *FLAGS, "-o", str(library), str(source)], check=True)
     loop = ctypes.CDLL(str(library)).foretell_loop
     loop.restype = None
     rounds = np.array([0, *CHANGES, HORIZON], np.int32)

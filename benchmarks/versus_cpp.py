@@ -93,7 +93,7 @@ def _measure(
     ratio_fixed = ratio(took["fixed"], took["foretell"])
     outcome.add(f"{policy}: foretell against fixed sizes", f"{ratio_fixed:.3g}x", ratio_fixed)
     for label, theirs in (("C++", cpp()), ("numba", by_hand())):
-        _agree(outcome, f"{policy}: mean regret, foretell and {label}", simulated(), theirs)
+        agree(outcome, f"{policy}: mean regret, foretell and {label}", simulated(), theirs)
 
 
 def prepared_runs(scenario: ft.Scenario, spec: ft.Spec) -> Callable[[], None]:
@@ -113,7 +113,7 @@ def prepared_runs(scenario: ft.Scenario, spec: ft.Spec) -> Callable[[], None]:
     return work
 
 
-def _agree(outcome: Outcome, what: str, ours: Floats, theirs: Floats) -> None:
+def agree(outcome: Outcome, what: str, ours: Floats, theirs: Floats) -> None:
     """Check that two loops play the same game: their mean regrets within 4 standard errors."""
     error = math.sqrt(ours.var() / ours.size + theirs.var() / theirs.size)
     apart = abs(ours.mean() - theirs.mean()) / error
