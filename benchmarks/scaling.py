@@ -21,7 +21,7 @@ ACTIONS = (4, 16, 64, 250, 1_000)
 SIGNALS = (2, 5, 15, 50)
 TURNS = 7
 FLAT = 1.5
-"""The dearest of a row may cost this many times the cheapest: caches and noise."""
+"""A round may cost this many times a round at a smaller value: caches and noise."""
 LINEAR = 1.15
 """From one K, or S, to the next, the cost may grow by its factor to this power: 1 is linear."""
 
@@ -40,7 +40,8 @@ def scaling() -> Outcome:
         costs = _costs(cells)
         for value, cost in zip(values[name], costs, strict=True):
             outcome.add(f"{name} = {value:,}", f"{cost:.0f} ns", cost)
-        outcome.at_most(f"dearest / cheapest over {name}", max(costs) / min(costs), FLAT)
+        growth = max(later / min(costs[:place]) for place, later in enumerate(costs) if place)
+        outcome.at_most(f"largest growth over {name}", growth, FLAT)
     _over_actions_and_signals(outcome)
     return outcome
 
