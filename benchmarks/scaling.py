@@ -42,6 +42,8 @@ def scaling() -> Outcome:
             outcome.add(f"{name} = {value:,}", f"{cost:.0f} ns", cost)
         growth = max(later / min(costs[:place]) for place, later in enumerate(costs) if place)
         outcome.at_most(f"largest growth over {name}", growth, FLAT)
+        spread = max(costs) / min(costs)
+        outcome.add(f"dearest / cheapest over {name}", f"{spread:.3g}x", spread)
     _over_actions_and_signals(outcome)
     return outcome
 
