@@ -14,7 +14,7 @@ from foretell.studies.checks import (
     all_linear,
 )
 from foretell.studies.labels import short_labels
-from foretell.studies.statistics import estimate, mean_ratio, slope
+from foretell.studies.statistics import Estimate, estimate, mean_ratio, slope
 from foretell.studies.study import Claim, Finding, Panel, Study
 from foretell.worlds import scenario
 from foretell.worlds.paper import CHANGES, HORIZON
@@ -65,20 +65,24 @@ def _charts(results: Results) -> list[Chart]:
     ]
 
 
+def _ratios(pairs: list[tuple[Curve, Curve]]) -> tuple[list[Estimate], str]:
+    """Give the ratios of mean regret, and tell them."""
+    ratios = [mean_ratio(one.batch.final, other.batch.final) for one, other in pairs]
+    words = [
+        f"{one.name} / {other.name}: {ratio}"
+        for (one, other), ratio in zip(pairs, ratios, strict=True)
+    ]
+    return ratios, "; ".join(words)
+
+
 def _small_gap(pairs: list[tuple[Curve, Curve]]) -> Finding:
-    ratios = [(one, other, mean_ratio(one.batch.final, other.batch.final)) for one, other in pairs]
-    return Finding(
-        all(ratio.high <= 3.0 for _, _, ratio in ratios),
-        "; ".join(f"{one.name} / {other.name}: {ratio}" for one, other, ratio in ratios),
-    )
+    ratios, told = _ratios(pairs)
+    return Finding(all(ratio.high <= 3.0 for ratio in ratios), told)
 
 
 def _similar(pairs: list[tuple[Curve, Curve]]) -> Finding:
-    ratios = [(one, other, mean_ratio(one.batch.final, other.batch.final)) for one, other in pairs]
-    return Finding(
-        all(ratio.low >= 0.8 and ratio.high <= 1.25 for _, _, ratio in ratios),
-        "; ".join(f"{one.name} / {other.name}: {ratio}" for one, other, ratio in ratios),
-    )
+    ratios, told = _ratios(pairs)
+    return Finding(all(ratio.low >= 0.8 and ratio.high <= 1.25 for ratio in ratios), told)
 
 
 def _lucky_last_phase(curves: list[Curve]) -> Finding:

@@ -60,25 +60,20 @@ def uniform_slope(scenario: Scenario) -> float:
 
 def all_linear(curves: list[Curve]) -> Finding:
     """Check that every curve is linear."""
-    slopes = [(curve, curve.late_slope()) for curve in curves]
-    return Finding(
-        all(slope.low >= curve.half_uniform() for curve, slope in slopes),
-        "; ".join(
-            f"{curve.name}: {slope} per round against {curve.half_uniform():.3f}"
-            for curve, slope in slopes
-        ),
-    )
+    linear = all(curve.late_slope().low >= curve.half_uniform() for curve in curves)
+    return Finding(linear, _slopes_told(curves))
 
 
 def all_learn(curves: list[Curve]) -> Finding:
     """Check that every curve learns."""
-    slopes = [(curve, curve.late_slope()) for curve in curves]
-    return Finding(
-        all(slope.high < curve.half_uniform() for curve, slope in slopes),
-        "; ".join(
-            f"{curve.name}: {slope} per round against {curve.half_uniform():.3f}"
-            for curve, slope in slopes
-        ),
+    learn = all(curve.late_slope().high < curve.half_uniform() for curve in curves)
+    return Finding(learn, _slopes_told(curves))
+
+
+def _slopes_told(curves: list[Curve]) -> str:
+    return "; ".join(
+        f"{curve.name}: {curve.late_slope()} per round against {curve.half_uniform():.3f}"
+        for curve in curves
     )
 
 
