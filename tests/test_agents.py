@@ -181,18 +181,16 @@ def test_the_propensity_of_ties_is_their_share() -> None:
 
 
 def test_the_propensity_of_a_sampling_policy_is_its_share_of_the_draws() -> None:
-    """Propensities of 25 draws, averaged over seeds, are the frequencies of the choices."""
+    """Decisions weighted by 1 / propensity, averaged over seeds, count every action once."""
     agent = an_agent("nsd-psrl", draws=25)
     live(agent, 25)
-    state, seeds = agent._state, 400
+    seeds = 400
     weight = dict.fromkeys(ACTIONS, 0.0)
     for seed in range(seeds):
-        fresh = an_agent("nsd-psrl", draws=25, seed=seed)
-        fresh._state = type(state)(*(part for part in state))
-        rng = np.random.default_rng(seed)
-        action, propensity = fresh._draw(25, np.ones(3, np.bool_), rng)
+        agent.seed, agent.decided = seed, 25
+        action, propensity = agent.decide()[1:]
         assert (propensity * 25) == pytest.approx(round(propensity * 25))
-        weight[ACTIONS[action]] += 1 / propensity
+        weight[action] += 1 / propensity
     for total in weight.values():
         assert total / seeds == pytest.approx(1.0, abs=0.35)
 

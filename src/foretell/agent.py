@@ -22,10 +22,10 @@ import numpy as np
 from foretell.errors import DamagedFile, DecisionError, InvalidInput, UnknownName
 from foretell.files import write_whole
 from foretell.inputs import is_whole
-from foretell.policies.argmax import tied
+from foretell.policies.draw import choices, pick
 from foretell.policies.registry import entry, policy, start
 from foretell.policies.state import grow, leaves
-from foretell.policies.verbs import choose, credit, has, indices, observe, play
+from foretell.policies.verbs import credit, observe, play
 from foretell.types import Problem, RewardScale
 
 if TYPE_CHECKING:
@@ -125,11 +125,12 @@ class Agent:
         mask = self._mask(eligible)
         t = self.decided
         rng = np.random.Generator(np.random.Philox(key=self.seed, counter=[0, t, 0, 0]))
-        action, propensity = self._draw(t, mask, rng)
+        shares = choices(self._state, t, mask, rng, self.draws).shares
+        action = pick(shares, rng)
         play(self._state, t, action)
         self._open[t] = _Open(action)
         self.decided += 1
-        return Decision(t, self.actions[action], propensity)
+        return Decision(t, self.actions[action], float(shares[action]))
 
     def signal(self, decision: Decision | int, signal: str) -> None:
         """Report the signal of a decision, given by itself or by its id."""
@@ -224,15 +225,6 @@ class Agent:
         if not mask.any():
             raise InvalidInput("no action is eligible: name at least one, or leave eligible out")
         return mask
-
-    def _draw(self, t: int, mask: Bools, rng: np.random.Generator) -> tuple[int, float]:
-        if has(indices, self._state):
-            values = np.empty(len(self.actions))
-            indices(self._state, t, values)
-            return choose(self._state, t, mask, rng), 1.0 / int(tied(values, mask).sum())
-        table = [choose(self._state, t, mask, rng) for _ in range(self.draws)]
-        action = table[int(rng.random() * self.draws)]
-        return action, table.count(action) / self.draws
 
     def _find(self, decision: Decision | int) -> tuple[int, _Open]:
         t = decision.id if isinstance(decision, Decision) else decision

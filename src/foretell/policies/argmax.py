@@ -40,6 +40,19 @@ def argmax(values: Floats, eligible: Bools, rng: np.random.Generator) -> int:
     return chosen
 
 
-def tied(values: Floats, eligible: Bools) -> Bools:
-    """Mark the eligible actions among which `argmax` draws."""
-    return eligible & (values >= values[eligible].max() - TIE)
+@kernel
+def argmax_shares(values: Floats, eligible: Bools) -> None:
+    """Replace each value by the probability with which `argmax` gives its action."""
+    best = -math.inf
+    for action in range(values.size):
+        if eligible[action] and values[action] > best:
+            best = values[action]
+    ties = 0
+    for action in range(values.size):
+        if eligible[action] and values[action] >= best - TIE:
+            values[action] = 1.0
+            ties += 1
+        else:
+            values[action] = 0.0
+    for action in range(values.size):
+        values[action] /= ties

@@ -48,6 +48,16 @@ def action_level(actions: int, seen: int, rank: float, delta: float) -> float:
 
 
 @kernel
+def with_pending(level: float, seen: int, plays: int) -> float:
+    """Let plays whose signal is still to come shrink a ball: N·KL ≤ c counts every play in N.
+
+    So a burst of decisions is spread. Where every signal has been seen nothing changes; until
+    then the ball is smaller than the one that is proved to hold the law.
+    """
+    return level * (seen / plays) if plays > seen else level
+
+
+@kernel
 def best_candidate(values: Floats, levels: Floats, counts: Ints, seen: Ints, upper: Floats) -> None:
     """Turn cheap bounds in `values` into exact indices where these can matter for the maximum.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
-from foretell.policies.kl_bounds import action_level
+from foretell.policies.kl_bounds import action_level, with_pending
 from foretell.policies.prefix_grid import PrefixGrid, grid_add, grid_forget, new_prefix_grid
 from foretell.policies.signal_change_test import LogGammas, change_statistic, log_gammas
 from foretell.policies.split import likeliest_split
@@ -29,6 +29,8 @@ class KlGlrState(NamedTuple):
     """(actions, signals): the signals that the index uses."""
     seen: Ints
     """(actions,): their sum."""
+    pending: Ints
+    """(actions,): plays since the restart whose signal is still to come."""
     ever: Ints
     """(actions,): signals since the beginning."""
     rank: Ints
@@ -63,6 +65,7 @@ def new_kl_glr(
         grid=new_prefix_grid(actions, signals, problem.horizon),
         counts=np.zeros((actions, signals), np.int64),
         seen=np.zeros(actions, np.int64),
+        pending=np.zeros(actions, np.int64),
         ever=np.zeros(actions, np.int64),
         rank=np.ones(actions, np.int64),
         alarms=np.zeros(actions, np.int64),
@@ -99,9 +102,9 @@ def prepare(state: KlGlrState, t: int, eligible: Bools, values: Floats) -> None:
         if state.seen[action] == 0:
             values[action] = math.inf
         else:
-            state.scratch_levels[action] = action_level(
-                values.size, state.seen[action], float(state.rank[action]), state.delta
-            )
+            seen = state.seen[action]
+            level = action_level(values.size, seen, float(state.rank[action]), state.delta)
+            state.scratch_levels[action] = with_pending(level, seen, seen + state.pending[action])
         if _waits(state, t, action) and (stalest < 0 or state.last[action] < state.last[stalest]):
             stalest = action
     if stalest >= 0:
@@ -115,6 +118,7 @@ def _restart(state: KlGlrState, action: int, first: int) -> None:
     grid_forget(state.grid, action)
     state.counts[action, :] = 0
     state.seen[action] = 0
+    state.pending[action] = 0
     state.alarms[action] += 1
     state.rank[action] = state.alarms[action] + 1
     state.since[action] = first
@@ -145,6 +149,14 @@ def _alarm(state: KlGlrState, action: int) -> None:
 
 
 @kernel
+def play_action(state: KlGlrState, t: int, action: int) -> None:
+    """Let an action wait for the signal of round t."""
+    state.pending[action] += 1
+    state.last[action] = t + 1
+    state.clock[0] = t + 1
+
+
+@kernel
 def observe_signal(state: KlGlrState, t: int, action: int, signal: int) -> bool:
     """Learn a signal; tell whether it raised an alarm."""
     if t < state.since[action]:
@@ -152,6 +164,7 @@ def observe_signal(state: KlGlrState, t: int, action: int, signal: int) -> bool:
     grid_add(state.grid, action, signal, 1)
     state.counts[action, signal] += 1
     state.seen[action] += 1
+    state.pending[action] -= 1
     state.ever[action] += 1
     memory = state.alarms[action] + 1.0
     threshold = math.log(state.seen.size * memory * (memory + 1.0) / state.alarm)

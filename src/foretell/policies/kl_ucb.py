@@ -31,6 +31,7 @@ from foretell.policies.verbs import (
     observe,
     play,
     uncredit,
+    unobserve,
 )
 from foretell.types import Bools, Floats, Problem
 
@@ -125,6 +126,11 @@ def _credit(state: KlUcbState, t: int, action: int, signal: int, reward: float) 
 @uncredit.register(KlUcbState)
 def _uncredit(state: KlUcbState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
+
+
+@unobserve.register(KlUcbState)
+def _unobserve(state: KlUcbState, t: int, action: int, signal: int) -> None:
+    pass
 
 
 @forget.register(KlUcbState)

@@ -147,3 +147,22 @@ def drop_before(latest: Latest, oldest: int) -> tuple[int, int]:
     _delete(latest, place)
     latest.span[0] -= 1
     return action, grains
+
+
+@kernel
+def remove_latest(latest: Latest, t: int, oldest: int) -> bool:
+    """Undo `add_latest` of a round that pushed nothing out; tell whether it is still held.
+
+    `oldest` is what `drop_before` was last given, 0 or less before its first time.
+    """
+    place = _find(latest, t)
+    if place == EMPTY:
+        return False
+    _delete(latest, place)
+    latest.span[0] -= 1
+    if oldest <= 0:
+        latest.span[1] = NEVER
+        for other in latest.rounds:
+            if other != EMPTY:
+                latest.span[1] = min(latest.span[1], other)
+    return True

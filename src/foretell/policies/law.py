@@ -87,6 +87,18 @@ def law_observe(law: Law, t: int, action: int, signal: int) -> None:
 
 
 @kernel
+def law_unobserve(law: Law, t: int, action: int, signal: int) -> None:
+    """Undo `law_observe` exactly; a round that has left the window is left alone."""
+    window = law.action.size
+    if window > 0:
+        if t < law.clock[0] - window:
+            return
+        law.signal[t % window] = NOTHING
+    law.counts[action, signal] -= 1
+    law.seen[action] -= 1
+
+
+@kernel
 def law_forget(law: Law) -> None:
     """Drop every count; the next round is round 0."""
     law.counts[:] = 0

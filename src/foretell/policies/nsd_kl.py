@@ -10,9 +10,16 @@ import numpy as np
 
 from foretell.kernel import kernel
 from foretell.policies.argmax import argmax
-from foretell.policies.kl_bounds import action_level, best_candidate, upper_mean
+from foretell.policies.kl_bounds import action_level, best_candidate, upper_mean, with_pending
 from foretell.policies.klmax import klmax
-from foretell.policies.law import Law, law_forget, law_observe, law_play, new_law
+from foretell.policies.law import (
+    Law,
+    law_forget,
+    law_observe,
+    law_play,
+    law_unobserve,
+    new_law,
+)
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, capped, check_delta, check_window
 from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward
@@ -25,6 +32,7 @@ from foretell.policies.verbs import (
     observe,
     play,
     uncredit,
+    unobserve,
 )
 from foretell.types import Bools, Floats, Ints, Problem
 
@@ -42,7 +50,8 @@ class NsdKl(Spec):
     The index of an action is max{q·U : N KL(p, q) ≤ ln(2K e(e+1) / delta) + ln(N+1)/2 + ln 2},
     with U the upper bounds of theta. `window` is the number of rounds that the law remembers
     (None: all); e is 1, or with a window the rank of the oldest signal kept among all of its
-    action. It uses neither the horizon nor the delay.
+    action. Plays whose signal is still to come count in the N of N KL only, so that a burst of
+    decisions is spread. It uses neither the horizon nor the delay.
     """
 
     window: int | None = None
@@ -93,7 +102,8 @@ def _level(state: NsdKlState, action: int) -> float:
     rank = 1.0 + state.memories[0]
     if state.law.action.size > 0:
         rank += state.plays[action] - state.law.plays[action]
-    return action_level(state.plays.size, seen, rank, state.delta)
+    level = action_level(state.plays.size, seen, rank, state.delta)
+    return with_pending(level, seen, state.law.plays[action])
 
 
 @indices.register(NsdKlState)
@@ -140,6 +150,11 @@ def _credit(state: NsdKlState, t: int, action: int, signal: int, reward: float) 
 def _uncredit(state: NsdKlState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)
     state.upper[signal] = upper_mean(state.theta, signal, state.delta)
+
+
+@unobserve.register(NsdKlState)
+def _unobserve(state: NsdKlState, t: int, action: int, signal: int) -> None:
+    law_unobserve(state.law, t, action, signal)
 
 
 @forget.register(NsdKlState)

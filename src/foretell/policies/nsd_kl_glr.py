@@ -12,7 +12,7 @@ from foretell.errors import InvalidInput
 from foretell.kernel import kernel
 from foretell.policies.argmax import argmax
 from foretell.policies.kl_bounds import best_candidate, upper_mean
-from foretell.policies.kl_glr import KlGlrState, new_kl_glr, observe_signal, prepare
+from foretell.policies.kl_glr import KlGlrState, new_kl_glr, observe_signal, play_action, prepare
 from foretell.policies.klmax import klmax
 from foretell.policies.registry import register
 from foretell.policies.residual import (
@@ -143,14 +143,12 @@ def _choose_robust(
 
 @play.register(KlGlrState)
 def _play(state: KlGlrState, t: int, action: int) -> None:
-    state.last[action] = t + 1
-    state.clock[0] = t + 1
+    play_action(state, t, action)
 
 
 @play.register(RobustKlGlrState)
 def _play_robust(state: RobustKlGlrState, t: int, action: int) -> None:
-    state.base.last[action] = t + 1
-    state.base.clock[0] = t + 1
+    play_action(state.base, t, action)
 
 
 @observe.register(KlGlrState)

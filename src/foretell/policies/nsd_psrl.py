@@ -10,11 +10,27 @@ import numpy as np
 
 from foretell.kernel import kernel
 from foretell.policies.argmax import argmax
-from foretell.policies.law import Law, law_forget, law_observe, law_play, new_law
+from foretell.policies.law import (
+    Law,
+    law_forget,
+    law_observe,
+    law_play,
+    law_unobserve,
+    new_law,
+)
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, capped, check_window
 from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward, reward_sum
-from foretell.policies.verbs import begin, choose, credit, forget, observe, play, uncredit
+from foretell.policies.verbs import (
+    begin,
+    choose,
+    credit,
+    forget,
+    observe,
+    play,
+    uncredit,
+    unobserve,
+)
 from foretell.types import Bools, Floats, Problem
 
 
@@ -116,6 +132,11 @@ def _credit(state: NsdPsrlState, t: int, action: int, signal: int, reward: float
 @uncredit.register(NsdPsrlState)
 def _uncredit(state: NsdPsrlState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)
+
+
+@unobserve.register(NsdPsrlState)
+def _unobserve(state: NsdPsrlState, t: int, action: int, signal: int) -> None:
+    law_unobserve(state.law, t, action, signal)
 
 
 @forget.register(NsdPsrlState)

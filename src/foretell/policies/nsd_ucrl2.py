@@ -10,7 +10,14 @@ import numpy as np
 
 from foretell.kernel import kernel
 from foretell.policies.argmax import argmax
-from foretell.policies.law import Law, law_forget, law_observe, law_play, new_law
+from foretell.policies.law import (
+    Law,
+    law_forget,
+    law_observe,
+    law_play,
+    law_unobserve,
+    new_law,
+)
 from foretell.policies.optimism import optimistic_value, sort_signals
 from foretell.policies.radius import (
     anytime_horizon,
@@ -39,6 +46,7 @@ from foretell.policies.verbs import (
     observe,
     play,
     uncredit,
+    unobserve,
 )
 from foretell.types import Bools, Floats, Ints, Problem
 
@@ -205,6 +213,11 @@ def _credit(state: NsdUcrl2State, t: int, action: int, signal: int, reward: floa
 @uncredit.register(NsdUcrl2State)
 def _uncredit(state: NsdUcrl2State, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)
+
+
+@unobserve.register(NsdUcrl2State)
+def _unobserve(state: NsdUcrl2State, t: int, action: int, signal: int) -> None:
+    law_unobserve(state.law, t, action, signal)
 
 
 @forget.register(NsdUcrl2State)

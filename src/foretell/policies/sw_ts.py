@@ -12,7 +12,7 @@ from foretell.policies.nsd_psrl import sample_theta
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_window
 from foretell.policies.sw_ucb import SwUcb, SwUcbState
-from foretell.policies.verbs import begin, choose, credit, observe, play
+from foretell.policies.verbs import begin, choose, credit, observe, play, unobserve
 from foretell.types import Bools, Floats, Problem
 
 
@@ -70,3 +70,8 @@ def _observe(state: SwTsState, t: int, action: int, signal: int) -> None:
 @credit.register(SwTsState)
 def _credit(state: SwTsState, t: int, action: int, signal: int, reward: float) -> None:
     credit(state.inner, t, action, signal, reward)
+
+
+@unobserve.register(SwTsState)
+def _unobserve(state: SwTsState, t: int, action: int, signal: int) -> None:
+    pass

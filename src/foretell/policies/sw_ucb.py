@@ -10,12 +10,28 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.policies.argmax import argmax
-from foretell.policies.latest import EMPTY, Latest, add_latest, drop_before, new_latest
+from foretell.policies.latest import (
+    EMPTY,
+    Latest,
+    add_latest,
+    drop_before,
+    new_latest,
+    remove_latest,
+)
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, capped, check_scale, check_window, option
 from foretell.policies.theta import Rewards, new_rewards, to_grains
 from foretell.policies.ucb import ucb_indices
-from foretell.policies.verbs import begin, choose, credit, indices, observe, play
+from foretell.policies.verbs import (
+    begin,
+    choose,
+    credit,
+    indices,
+    observe,
+    play,
+    uncredit,
+    unobserve,
+)
 from foretell.types import Bools, Floats, Ints, Problem
 
 OVER = ("rewards", "rounds")
@@ -66,9 +82,15 @@ class SwUcbState(NamedTuple):
     scratch: Floats
 
 
+class UndoableSwUcbState(SwUcbState):
+    """The same where no reward pushes another one out, so that a credit can be undone."""
+
+
 @begin.register(SwUcb)
 def _begin(spec: SwUcb, problem: Problem) -> SwUcbState:
-    return SwUcbState(
+    undoable = spec.window is None or spec.over == "rounds"
+    kind = UndoableSwUcbState if undoable else SwUcbState
+    return kind(
         scale=float(spec.scale),
         window=math.inf if spec.window is None else float(spec.window),
         rounds_only=spec.over == "rounds",
@@ -121,3 +143,17 @@ def _credit(state: SwUcbState, t: int, action: int, signal: int, reward: float) 
             state.rewards.grains[gone_action] -= gone_grains
     state.rewards.counts[action] += 1
     state.rewards.grains[action] += grains
+
+
+@uncredit.register(UndoableSwUcbState)
+def _uncredit(state: UndoableSwUcbState, t: int, action: int, signal: int, reward: float) -> None:
+    window = state.latest.window
+    if window > 0 and not remove_latest(state.latest, t, state.clock[0] - window):
+        return
+    state.rewards.counts[action] -= 1
+    state.rewards.grains[action] -= to_grains(reward)
+
+
+@unobserve.register(SwUcbState)
+def _unobserve(state: SwUcbState, t: int, action: int, signal: int) -> None:
+    pass

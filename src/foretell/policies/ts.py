@@ -18,7 +18,16 @@ from foretell.policies.theta import (
     new_rewards,
     remove_reward,
 )
-from foretell.policies.verbs import begin, choose, credit, forget, observe, play, uncredit
+from foretell.policies.verbs import (
+    begin,
+    choose,
+    credit,
+    forget,
+    observe,
+    play,
+    uncredit,
+    unobserve,
+)
 from foretell.types import Bools, Floats, Problem
 
 
@@ -70,6 +79,11 @@ def _credit(state: TsState, t: int, action: int, signal: int, reward: float) -> 
 @uncredit.register(TsState)
 def _uncredit(state: TsState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
+
+
+@unobserve.register(TsState)
+def _unobserve(state: TsState, t: int, action: int, signal: int) -> None:
+    pass
 
 
 @forget.register(TsState)

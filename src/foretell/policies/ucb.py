@@ -29,6 +29,7 @@ from foretell.policies.verbs import (
     observe,
     play,
     uncredit,
+    unobserve,
 )
 from foretell.types import Bools, Floats, Problem
 
@@ -103,6 +104,11 @@ def _credit(state: UcbState, t: int, action: int, signal: int, reward: float) ->
 @uncredit.register(UcbState)
 def _uncredit(state: UcbState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
+
+
+@unobserve.register(UcbState)
+def _unobserve(state: UcbState, t: int, action: int, signal: int) -> None:
+    pass
 
 
 @forget.register(UcbState)

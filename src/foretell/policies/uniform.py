@@ -10,7 +10,16 @@ import numpy as np
 from foretell.policies.argmax import argmax
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec
-from foretell.policies.verbs import begin, choose, credit, indices, observe, play, uncredit
+from foretell.policies.verbs import (
+    begin,
+    choose,
+    credit,
+    indices,
+    observe,
+    play,
+    uncredit,
+    unobserve,
+)
 from foretell.types import Bools, Floats, Problem
 
 
@@ -59,4 +68,9 @@ def _credit(state: UniformState, t: int, action: int, signal: int, reward: float
 
 @uncredit.register(UniformState)
 def _uncredit(state: UniformState, t: int, action: int, signal: int, reward: float) -> None:
+    pass
+
+
+@unobserve.register(UniformState)
+def _unobserve(state: UniformState, t: int, action: int, signal: int) -> None:
     pass

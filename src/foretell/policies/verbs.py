@@ -11,6 +11,8 @@ In each round t = 0, 1, …
     observe(state, t, action, signal)             the early signal of round t
     credit(state, t, action, signal, reward)      the late reward of round t, in unit rewards
 
+and, where what was reported was wrong, `unobserve` and `uncredit` with what was told before.
+
 `t` is always the round of the decision, never of the arrival. The law of the verbs: after the
 same plays, `observe` and `credit` of distinct rounds commute, so any order of arrival gives the
 same state to the last bit. A policy that reads a stream cannot obey, and is registered `stream`.
@@ -73,6 +75,12 @@ def credit(state: Any, t: int, action: int, signal: int, reward: float) -> None:
 def uncredit(state: Any, t: int, action: int, signal: int, reward: float) -> None:
     """Undo `credit` exactly, for corrections; policies that cannot do so have none."""
     raise _lacks("uncredit", state)
+
+
+@singledispatch
+def unobserve(state: Any, t: int, action: int, signal: int) -> None:
+    """Undo `observe` exactly, for corrections; policies that cannot do so have none."""
+    raise _lacks("unobserve", state)
 
 
 @singledispatch

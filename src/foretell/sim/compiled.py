@@ -6,7 +6,7 @@ time; kernels are compiled into their callers. Four things make this fast: no re
 inlining (a state is many arrays, and passing them costs more than most kernels do), no counting
 of indices from the end (no kernel has a negative one), and uniform numbers drawn in place.
 
-Compiled runs are cached on disk in a folder named by a digest of every source that can be part
+What is compiled is cached on disk in a folder named by a digest of every source that can be part
 of them, because numba's own cache does not see edits in other files.
 """
 
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 import numba.core.config
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.compiler_lock import global_compiler_lock
@@ -29,12 +30,15 @@ from numba.np import arrayobj
 
 from foretell.errors import InvalidInput
 from foretell.kernel import KERNELS, uniform
+from foretell.policies.draw import share_writer
 from foretell.policies.verbs import COMPILED
 from foretell.sim.run import play_rounds
 from foretell.sim.source import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from foretell.types import Bools, Floats
 
 _OPTIONS: Any = {"_nrt": False, "forceinline": True}
 
@@ -46,26 +50,64 @@ def compiled_player(state_type: type) -> Callable[..., int]:
 
     All calls of one player have arguments of the same types.
     """
-    for function in KERNELS:
-        if id(function) not in _known:
-            _known.add(id(function))
-            register_jitable(**_OPTIONS)(function)
-    player: Any = _dispatcher(_cache_folder(state_type))
+    _learn_kernels()
+    player = _dispatcher(play_rounds, _cache_folder(state_type))
     ready = False
 
     def play(*arguments: Any) -> int:
         nonlocal ready
         if not ready:
-            try:
-                with global_compiler_lock, _indices_from_the_start():
-                    player.compile(tuple(map(numba.typeof, arguments)))
-            except NumbaError as error:
-                raise InvalidInput(_explained(state_type, error)) from error
+            _compile(player, state_type, arguments)
             ready = True
         reached: int = player(*arguments)
         return reached
 
     return play
+
+
+def compiled_choices(state: Any) -> Callable[..., None]:
+    """Compile `policies.draw.choices` for states like this one, now or from the cache on disk.
+
+    Gives `write(state, t, eligible, rng, draws, shares)`, which fills `shares`, to the byte as
+    the plain function does. It holds no lock of Python's, so it may run in a worker thread, but
+    each state has one scratch space: one call at a time for one state. Compiled code reads the
+    numbers of SFC64 in place: `rng` is np.random.Generator(np.random.SFC64(seed)).
+    """
+    _learn_kernels()
+    state_type: type = type(state)
+    writer = _dispatcher(share_writer(state), _cache_folder(state_type))
+    rng = np.random.Generator(np.random.SFC64(0))
+    _compile(writer, state_type, (state, 0, np.ones(1, np.bool_), rng, 1, np.zeros(1)))
+
+    def write(
+        state: Any, t: int, eligible: Bools, rng: np.random.Generator, draws: int, shares: Floats
+    ) -> None:
+        if not isinstance(rng.bit_generator, np.random.SFC64):
+            raise InvalidInput(
+                f"compiled choices need random numbers of SFC64, got "
+                f"{type(rng.bit_generator).__name__}: "
+                f"use np.random.Generator(np.random.SFC64(seed))"
+            )
+        writer(state, t, eligible, rng, draws, shares)
+
+    return write
+
+
+def _learn_kernels() -> None:
+    """Let compiled code call every kernel that there is by now."""
+    for function in KERNELS:
+        if id(function) not in _known:
+            _known.add(id(function))
+            register_jitable(**_OPTIONS)(function)
+
+
+def _compile(dispatcher: Any, state_type: type, arguments: tuple[Any, ...]) -> None:
+    """Compile for the types of these arguments, or load what was compiled before."""
+    try:
+        with global_compiler_lock, _indices_from_the_start():
+            dispatcher.compile(tuple(map(numba.typeof, arguments)))
+    except NumbaError as error:
+        raise InvalidInput(_explained(state_type, error)) from error
 
 
 @contextmanager
@@ -147,19 +189,17 @@ def _uniform(_: Any) -> Callable[..., float]:
 
 
 @cache
-def _dispatcher(folder: Path | None) -> Callable[..., int]:
-    """Give numba's dispatcher with its cache in `folder`; None is no cache."""
+def _dispatcher(function: Callable[..., Any], folder: Path | None) -> Any:
+    """Give numba's dispatcher of a function with its cache in `folder`; None is no cache."""
     if folder is None:
-        uncached: Callable[..., int] = numba.njit(nogil=True, **_OPTIONS)(play_rounds)
-        return uncached
+        return numba.njit(nogil=True, **_OPTIONS)(function)
     config: Any = numba.core.config
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder)
     try:
-        cached: Callable[..., int] = numba.njit(nogil=True, cache=True, **_OPTIONS)(play_rounds)
+        return numba.njit(nogil=True, cache=True, **_OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
-    return cached
 
 
 @cache

@@ -1,0 +1,245 @@
+"""Setting campaigns up, changing them, and who may do what."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Coroutine
+
+import msgspec
+
+from foretell.live import api, setups
+from foretell.live.campaign import Campaign
+from foretell.live.chooser import Chooser
+from foretell.live.clock import text
+from foretell.live.core import SERVER, Core
+from foretell.live.events import (
+    AnyEvent,
+    Changed,
+    Created,
+    Erased,
+    KeyMade,
+    KeyRevoked,
+    Refolded,
+    SecretMade,
+    Setup,
+)
+from foretell.live.keyring import key_event, new_key
+from foretell.live.loading import before, catch_up, reread, whole
+from foretell.live.problems import Conflict, NotFound, Stale
+from foretell.live.running import Running
+from foretell.live.snapshot import policy_version
+
+
+class Administration(Core):
+    """What an administrator asks for."""
+
+    def register(self, live: Running) -> None:
+        """Let a campaign be found."""
+        self.running[live.setup.name] = live
+        self.numbers[live.number] = live
+
+    async def create(self, new: api.NewCampaign) -> api.CampaignView:
+        """Make a campaign."""
+        self.must_write()
+        if new.name in self.running:
+            raise Conflict(
+                f"there is a campaign {new.name!r} already, and names are never reused: "
+                f"choose another"
+            )
+        setup = setups.new_setup(new, secrets.randbits(62))
+        number, now = len(self.numbers) + 1, self.clock.now()
+        seq = self.log.append(number, Created(now, setup, policy_version()))
+        campaign = Campaign(setup)
+        campaign.seq, campaign.as_of = seq, now
+        live = Running(number, campaign, Chooser(setup.seed), now, seq)
+        self.register(live)
+        await self.durable()
+        self.later(self.compile(live))
+        return live.view()
+
+    def campaigns(self) -> list[api.CampaignView]:
+        """List every campaign."""
+        self.must_write()
+        return [live.view() for live in self.numbers.values()]
+
+    def campaign(self, name: str) -> api.CampaignView:
+        """Give one campaign."""
+        return self.live(name).view()
+
+    async def patch(
+        self, name: str, patch: api.CampaignPatch, version: int | None = None
+    ) -> api.CampaignView:
+        """Change a campaign; what changes the meaning of its log is read into the model anew."""
+        live = self._to_change(name, version)
+        setup, anew = setups.patched(live.setup, patch)
+        if anew:
+            changed = [
+                field
+                for field in setups.READ_ANEW
+                if getattr(setup, field) != getattr(live.setup, field)
+            ]
+            return await self._refold(live, setup, "changed: " + ", ".join(changed))
+        return await self._change(live, setup)
+
+    async def set_status(
+        self, name: str, status: api.Status, version: int | None = None
+    ) -> api.CampaignView:
+        """Start, pause or stop a campaign; a stopped one stays so."""
+        live = self._to_change(name, version)
+        if live.setup.status == "stopped" and status != "stopped":
+            raise Conflict(f"the campaign {name!r} is stopped, for good: make another")
+        if live.setup.status == status:
+            return live.view()
+        return await self._change(live, msgspec.structs.replace(live.setup, status=status))
+
+    async def add_action(
+        self, name: str, new: api.NewAction, version: int | None = None
+    ) -> api.CampaignView:
+        """Add an action, unexplored; nothing known is touched."""
+        live = self._to_change(name, version)
+        return await self._change(live, setups.with_action(live.setup, new.action))
+
+    async def patch_action(
+        self, name: str, action: str, patch: api.ActionPatch, version: int | None = None
+    ) -> api.CampaignView:
+        """Pause, resume or retire an action; its history stays."""
+        live = self._to_change(name, version)
+        return await self._change(live, setups.with_standing(live.setup, action, patch))
+
+    async def refold(self, name: str) -> api.CampaignView:
+        """Let the policy read the whole log anew, with every correction in its place."""
+        live = self._to_change(name, None)
+        return await self._refold(live, live.setup, "asked for")
+
+    async def erase(self, name: str, unit: str) -> api.Erased:
+        """Forget which decisions were a unit's; the decisions themselves stay."""
+        live = self.live(name)
+        await self.durable()
+        found = self.log.erase(live.number, self.unit(unit))
+        live.campaign.seq = self.log.append(live.number, Erased(self.clock.now(), found))
+        self.appended(live)
+        await self.durable()
+        return api.Erased(found)
+
+    async def make_key(self, new: api.NewKey) -> api.KeyMade:
+        """Make a key; this is the only moment at which it can be read."""
+        self.must_write()
+        key = new_key()
+        event = key_event(self.clock.now(), key, new.name, tuple(new.scopes))
+        self.server_line(event)
+        await self.durable()
+        return api.KeyMade(event.id, event.name, list(event.scopes), text(event.at), key)
+
+    async def revoke_key(self, key_id: str) -> None:
+        """Let a key be valid no more; the last one that may do everything stays."""
+        self.must_write()
+        event = self.keyring.find(key_id)
+        if event is None:
+            raise NotFound(f"there is no key {key_id!r}: list the keys to see their ids")
+        if "admin" in event.scopes and self.keyring.admins() == 1:
+            raise Conflict("this is the last key with the scope admin: make another one first")
+        self.server_line(KeyRevoked(self.clock.now(), key_id))
+        await self.durable()
+
+    def keys(self) -> list[api.KeyView]:
+        """List the keys, without their secrets."""
+        return self.keyring.views()
+
+    def identify(self, key: str) -> frozenset[api.Scope] | None:
+        """Give what a key may do; None for a key that is not valid."""
+        return self.keyring.scopes(key)
+
+    def server_line(self, event: AnyEvent) -> None:
+        """Append a line about the server itself."""
+        self.log.append(SERVER, event)
+        self.know(event)
+
+    def know(self, event: AnyEvent) -> None:
+        """Take in a line about the server itself."""
+        if isinstance(event, KeyMade):
+            self.keyring.add(event)
+        elif isinstance(event, KeyRevoked):
+            self.keyring.revoke(event.id)
+        elif isinstance(event, SecretMade):
+            self.secrets[event.id] = event.secret
+            self.secret_id = max(self.secrets)
+
+    def _to_change(self, name: str, version: int | None) -> Running:
+        live = self.live(name)
+        if version is not None and version != live.version:
+            raise Stale(
+                f"the campaign {name!r} is at version {live.version}, not {version}: "
+                f"read it again, and then change it"
+            )
+        if live.refolding:
+            raise Conflict(f"the campaign {name!r} is reading its log anew: try again soon")
+        return live
+
+    async def _change(self, live: Running, setup: Setup) -> api.CampaignView:
+        now = self.clock.now()
+        live.campaign.advance(now, before(self.log, live.number))
+        live.version = live.campaign.seq = self.log.append(live.number, Changed(now, setup))
+        live.campaign.change(setup)
+        self._changed(live)
+        await self.durable()
+        return live.view()
+
+    async def _refold(self, live: Running, setup: Setup, why: str) -> api.CampaignView:
+        """Read the log anew beside the running campaign, and put the result in its place."""
+        live.refolding = True
+        try:
+            number, log = live.number, self.log
+            await self.durable()
+            upto, as_of = log.head, self.clock.now()
+            live.campaign.advance(as_of, before(log, number))
+            campaign = Campaign(setup)
+            for step in reread(log, number, setup, upto, as_of):
+                campaign = step
+                await asyncio.sleep(0)
+            last = upto
+            while last < log.committer.committed:
+                newest = log.committer.committed
+                for _ in catch_up(campaign, log, number, last, newest):
+                    await asyncio.sleep(0)
+                last = newest
+            if self.log is not log:
+                raise Conflict("the log was closed meanwhile: try again")
+            whole(catch_up(campaign, log, number, last))
+            self._put(live, campaign, Refolded(as_of, setup, why, upto, as_of, policy_version()))
+            await self.durable()
+        finally:
+            live.refolding = False
+        return live.view()
+
+    def refold_now(self, live: Running, why: str) -> None:
+        """Read the log anew while nothing else goes on."""
+        upto, as_of, setup = self.log.head, self.clock.now(), live.setup
+        campaign = whole(reread(self.log, live.number, setup, upto, as_of))
+        self._put(live, campaign, Refolded(as_of, setup, why, upto, as_of, policy_version()))
+
+    def _put(self, live: Running, campaign: Campaign, event: Refolded) -> None:
+        now = self.clock.now()
+        campaign.advance(now, before(self.log, live.number))
+        event = msgspec.structs.replace(event, at=now)
+        live.version = campaign.seq = self.log.append(live.number, event)
+        live.campaign = campaign
+        self._changed(live)
+        self.keep_snapshots()
+
+    def _changed(self, live: Running) -> None:
+        live.chooser.forget()
+        live.look_up()
+        self.appended(live)
+
+    async def compile(self, live: Running) -> None:
+        """Let a large campaign be chosen for by compiled code, where numba is installed."""
+        raise NotImplementedError
+
+    def later(self, work: Coroutine[None, None, None]) -> None:
+        """Do something beside everything else."""
+        raise NotImplementedError
+
+    def keep_snapshots(self) -> None:
+        """Keep every campaign that has changed as it is now."""
+        raise NotImplementedError

@@ -1,0 +1,28 @@
+"""Decisions of a campaign, read ahead in the order of rounds, a few at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from foretell.live.ledger import Facts
+
+Load = Callable[[int], Iterable[Facts]]
+"""Gives the decisions from a round on, in order, each with its lines: some, at least one."""
+
+
+class Ahead:
+    """The next decisions, loaded when they are asked for."""
+
+    def __init__(self, load: Load) -> None:
+        """Read with `load`."""
+        self._load = load
+        self._ready: deque[Facts] = deque()
+
+    def at(self, place: int) -> Facts:
+        """Give the decision of a round; rounds are asked for in order."""
+        while self._ready and self._ready[0].decided.round < place:
+            self._ready.popleft()
+        if not self._ready:
+            self._ready.extend(self._load(place))
+        return self._ready[0]

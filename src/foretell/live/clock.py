@@ -1,0 +1,58 @@
+"""The server's time: whole microseconds that never go back."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Clock:
+    """Gives the time, at `scale` times the speed of the machine's clock for tests."""
+
+    def __init__(self, last: int = 0, scale: float = 1.0, origin: int | None = None) -> None:
+        """Go on after `last`; with a scale, time runs faster from `origin` on."""
+        self.last = last
+        self.scale = scale
+        self.origin = _machine() if origin is None else origin
+
+    def now(self) -> int:
+        """Give the time; a clock that goes back stands still until it has caught up."""
+        now = _machine()
+        if self.scale != 1.0:
+            now = self.origin + round((now - self.origin) * self.scale)
+        self.last = max(self.last, now)
+        return self.last
+
+
+def _machine() -> int:
+    return time.time_ns() // 1000
+
+
+def text(moment: int) -> str:
+    """Write a moment as RFC 3339.
+
+    >>> text(1_700_000_000_000_001)
+    '2023-11-14T22:13:20.000001Z'
+    """
+    try:
+        written = _EPOCH + timedelta(microseconds=moment)
+    except OverflowError:
+        return "9999-12-31T23:59:59.999999Z"
+    return written.isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def moment(written: str) -> int | None:
+    """Read a moment written as RFC 3339; None where it is none, or has no time zone.
+
+    >>> moment("2023-11-14T22:13:20Z"), moment("yesterday")
+    (1700000000000000, None)
+    """
+    try:
+        read = datetime.fromisoformat(written)
+        if read.tzinfo is None:
+            return None
+        return (read - _EPOCH) // timedelta(microseconds=1)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,61 @@
+"""What every part of the engine shares: the log, the clock, the campaigns that run."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+
+from foretell.errors import UnknownName
+from foretell.live.clock import Clock
+from foretell.live.keyring import Keyring
+from foretell.live.problems import LogClosed, NotFound
+from foretell.live.running import Running
+from foretell.live.store.log import Log
+
+SERVER = 0
+"""The number under which the log keeps lines about the server itself."""
+
+
+class Core:
+    """The campaigns of a server, by name and by number."""
+
+    log: Log
+    clock: Clock
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self.running: dict[str, Running] = {}
+        self.numbers: dict[int, Running] = {}
+        self.keyring = Keyring()
+        self.secrets: dict[int, bytes] = {}
+        self.secret_id = 0
+        self.closed: str | None = None
+
+    def live(self, name: str) -> Running:
+        """Find a campaign that can be used."""
+        self.must_write()
+        found = self.running.get(name)
+        if found is None:
+            raise NotFound(
+                str(UnknownName.of("campaign", name, self.running))
+                if self.running
+                else f"there is no campaign {name!r}: make one first"
+            )
+        return found
+
+    def must_write(self) -> None:
+        """Refuse everything while the log cannot be written."""
+        if self.closed is not None:
+            raise LogClosed(f"the log cannot be written ({self.closed}): try again soon")
+
+    async def durable(self) -> None:
+        """Wait until everything so far is on disk."""
+        await asyncio.shield(self.log.durable())
+
+    def appended(self, live: Running) -> None:
+        """Note that a campaign has a new line."""
+        live.dirty = True
+
+    def unit(self, name: str) -> bytes:
+        """Give what stands for a unit in the database: a keyed hash."""
+        return hashlib.blake2b(name.encode(), key=self.secrets[0], digest_size=16).digest()

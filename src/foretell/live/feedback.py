@@ -1,0 +1,80 @@
+"""From a report of a signal or a reward to a line of the log."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from typing import Any
+
+import msgspec
+
+from foretell.errors import UnknownName
+from foretell.live.api import BatchItem, RewardReport, SignalReport
+from foretell.live.clock import moment
+from foretell.live.events import Feedback, Rewarded, Signalled
+from foretell.live.problems import Unusable
+from foretell.live.tokens import Token
+
+
+def line_of(
+    report: SignalReport | RewardReport | BatchItem, token: Token, now: int, signals: dict[str, int]
+) -> Feedback:
+    """Give the line of a report, or say why it cannot be used."""
+    event_id = report.event_id or secrets.token_hex(8)
+    occurred = _occurred(report.occurred_at)
+    if isinstance(report, BatchItem) and report.signal is not None and report.value is not None:
+        raise Unusable("an event is a signal or a reward, got both: send two events")
+    signal = getattr(report, "signal", None)
+    if signal is not None:
+        if signal not in signals:
+            raise Unusable(str(UnknownName.of("signal", signal, signals)))
+        return Signalled(
+            now, token.round, event_id, token.made, signals[signal], report.occurred_at
+        )
+    value, target = _reward(report)
+    return Rewarded(
+        now,
+        token.round,
+        event_id,
+        token.made,
+        report.kind,  # type: ignore[union-attr]
+        value,
+        target,
+        report.occurred_at,
+        occurred,
+    )
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two lines say the same, whenever they came."""
+    return type(one) is type(other) and msgspec.structs.replace(one, at=0) == (
+        msgspec.structs.replace(other, at=0)
+    )
+
+
+def _reward(report: Any) -> tuple[float, str | None]:
+    value, kind, target = report.value, report.kind, report.target
+    if kind == "reward" and target is not None:
+        raise Unusable("a reward names no target: leave it out, or make it an adjust or a retract")
+    if kind != "reward" and target is None:
+        raise Unusable(f"a {kind} needs the target: the event_id of the reward that it changes")
+    if kind == "retract":
+        if value is not None:
+            raise Unusable("a retract takes a reward back, and has no value: leave it out")
+        return 0.0, target
+    if value is None:
+        raise Unusable(f"a {kind} needs a value: a number")
+    if not math.isfinite(value) or abs(value) > 1e300:
+        raise Unusable(f"a reward must be a finite number, got {value}: report a number")
+    return float(value), target
+
+
+def _occurred(written: str | None) -> int | None:
+    if written is None:
+        return None
+    read = moment(written)
+    if read is None:
+        raise Unusable(
+            f"occurred_at must be a time with its zone as in 2026-01-31T12:00:00Z, got {written!r}"
+        )
+    return read

@@ -1,0 +1,166 @@
+"""Intake: how a decision or feedback becomes a line of the log, and the line knowledge.
+
+Everything happens in one event loop: a request is checked, its line is appended and folded into
+its campaign, and the answer waits until the line is on disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+import numpy as np
+from msgspec import Raw
+
+from foretell.errors import ForetellError
+from foretell.live import api
+from foretell.live.chooser import Choice
+from foretell.live.clock import text
+from foretell.live.core import Core
+from foretell.live.events import Decided
+from foretell.live.feedback import line_of, same
+from foretell.live.ledger import Line
+from foretell.live.loading import before, matching
+from foretell.live.problems import Conflict, LogClosed, NotFound, RequestProblem, Unusable
+from foretell.live.running import Running
+from foretell.live.tokens import Token, read, sign
+
+_ITEM = msgspec.json.Decoder(api.BatchItem)
+
+
+class Intake(Core):
+    """Decisions and feedback: the part of the engine that every request of a product goes to."""
+
+    async def decide(self, name: str, ask: api.Ask) -> tuple[api.Answer, bool]:
+        """Choose an action; the same decision_key gives the same decision again."""
+        live = self.live(name)
+        campaign, number = live.campaign, live.number
+        setup = campaign.setup
+        key = None if ask.decision_key is None else "d:" + ask.decision_key
+        request = _request(ask) if key else b""
+        if key is not None and (earlier := self.log.by_key(number, key)) is not None:
+            assert isinstance(earlier.event, Decided)  # noqa: S101  (only they have such keys)
+            if earlier.event.request != request:
+                raise Unusable(
+                    f"the decision_key {ask.decision_key!r} was used for another request: "
+                    f"take a key of its own for each decision"
+                )
+            await self.durable()
+            return self._answer(live, earlier.event), False
+        if setup.status != "running":
+            raise Conflict(f"the campaign {name!r} is {setup.status}: start it to decide")
+        eligible = live.eligible(ask.eligible)
+        now = self.clock.now()
+        campaign.advance(now, before(self.log, number))
+        unit = None if ask.unit is None else self.unit(ask.unit)
+        t = campaign.decided
+        choice = self._sticky(live, unit, eligible) if setup.sticky and unit else None
+        if choice is None:
+            choice = live.chooser.choose(
+                campaign.state, campaign.seq, t, eligible, setup.explore, setup.holdout
+            )
+        event = Decided(
+            now,
+            t,
+            choice.action,
+            choice.propensity,
+            choice.mode,
+            eligible.size if eligible.all() else np.packbits(eligible).tobytes(),
+            choice.seq,
+            ask.decision_key,
+            request,
+        )
+        context = b"" if ask.context is None else msgspec.json.encode(ask.context)
+        campaign.seq = self.log.append(number, event, t, key, unit, context)
+        campaign.decide(event)
+        self.appended(live)
+        await self.durable()
+        return self._answer(live, event), True
+
+    async def signal(self, decision_id: str, report: api.SignalReport) -> api.Receipt:
+        """Take in a signal."""
+        receipt = self._take(decision_id, report)
+        await self.durable()
+        return receipt
+
+    async def reward(self, decision_id: str, report: api.RewardReport) -> api.Receipt:
+        """Take in a reward or a correction."""
+        receipt = self._take(decision_id, report)
+        await self.durable()
+        return receipt
+
+    async def batch(self, items: list[Raw]) -> list[api.Receipt]:
+        """Take in many events, each for itself."""
+        receipts = []
+        for raw in items:
+            try:
+                item = _ITEM.decode(raw)
+                receipts.append(self._take(item.decision_id, item))
+            except LogClosed:
+                raise
+            except (ForetellError, msgspec.MsgspecError, RecursionError) as error:
+                receipts.append(api.Receipt("rejected", detail=str(error)))
+        await self.durable()
+        return receipts
+
+    def _take(
+        self, decision_id: str, report: api.SignalReport | api.RewardReport | api.BatchItem
+    ) -> api.Receipt:
+        token = read(decision_id, self.secrets)
+        live = None if token is None else self.numbers.get(token.campaign)
+        self.must_write()
+        if token is None or live is None:
+            raise NotFound("there is no such decision: send the decision_id as the service gave it")
+        now = self.clock.now()
+        try:
+            event = line_of(report, token, now, live.signals)
+        except RequestProblem:
+            self._count(live, "rejected")
+            raise
+        key = "e:" + event.event_id
+        earlier = self.log.by_key(live.number, key)
+        if earlier is not None:
+            if not same(earlier.event, event):
+                self._count(live, "rejected")
+                raise Unusable(
+                    f"the event_id {event.event_id!r} was used for another event: "
+                    f"take an id of its own for each event"
+                )
+            self._count(live, "duplicates")
+            return api.Receipt("duplicate", event.event_id)
+        load = before(self.log, live.number)
+        live.campaign.advance(now, load)
+        facts = matching(self.log.facts(live.number, token.round), token.made)
+        seq = self.log.append(live.number, event, token.round, key)
+        status = live.campaign.take(Line(seq, event), facts, load)
+        live.campaign.seq = seq
+        self.appended(live)
+        return api.Receipt(status, event.event_id)  # type: ignore[arg-type]
+
+    def _sticky(self, live: Running, unit: bytes, eligible: np.ndarray) -> Choice | None:
+        earlier = self.log.by_unit(live.number, unit)
+        if earlier is None or not isinstance(earlier.event, Decided):
+            return None
+        action = earlier.event.action
+        return Choice(action, 1.0, "sticky", live.campaign.seq) if eligible[action] else None
+
+    def _answer(self, live: Running, event: Decided) -> api.Answer:
+        token = Token(live.number, event.action, event.propensity, event.round, event.at)
+        return api.Answer(
+            sign(token, self.secret_id, self.secrets[self.secret_id]),
+            live.setup.actions[event.action],
+            event.propensity,
+            live.setup.policy,
+            text(live.campaign.rules.reward_due(event.at)),
+            event.mode,
+        )
+
+    def _count(self, live: Running, name: str) -> None:
+        live.counts[name] = live.counts.get(name, 0) + 1
+        self.log.add_counts(live.number, name, 1)
+
+
+def _request(ask: api.Ask) -> bytes:
+    """Digest what was asked, so that a repeated key can be told from a reused one."""
+    asked = msgspec.json.encode((ask.unit, ask.eligible, ask.context), order="deterministic")
+    return hashlib.blake2b(asked, digest_size=8).digest()

@@ -1,0 +1,148 @@
+"""What can go wrong with a request, each with its name and its status (RFC 9457).
+
+The name ends the `type` of a problem, and docs/problems.md says what to do about each.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from foretell.errors import ForetellError
+
+
+class RequestProblem(ForetellError):
+    """A request that cannot be done."""
+
+    name: ClassVar[str] = "problem"
+    title: ClassVar[str] = "The request cannot be done"
+    status: ClassVar[int] = 400
+    retry_after: ClassVar[int | None] = None
+
+
+class Malformed(RequestProblem):
+    """The body cannot be read at all."""
+
+    name = "malformed"
+    title = "The body cannot be read"
+
+
+class Unauthorized(RequestProblem):
+    """No key came with the request, or one that is not valid."""
+
+    name = "unauthorized"
+    title = "A valid key is needed"
+    status = 401
+
+
+class Forbidden(RequestProblem):
+    """The key is valid and may not do this."""
+
+    name = "forbidden"
+    title = "The key may not do this"
+    status = 403
+
+
+class NotFound(RequestProblem):
+    """There is no such thing."""
+
+    name = "not-found"
+    title = "There is no such thing"
+    status = 404
+
+
+class WrongMethod(RequestProblem):
+    """The address is there and does not know this method."""
+
+    name = "wrong-method"
+    title = "Not with this method"
+    status = 405
+
+
+class Conflict(RequestProblem):
+    """It cannot be done in the state in which things are."""
+
+    name = "conflict"
+    title = "Not in this state"
+    status = 409
+
+
+class Stale(RequestProblem):
+    """It was changed since it was read."""
+
+    name = "stale"
+    title = "It was changed since it was read"
+    status = 412
+
+
+class TooLarge(RequestProblem):
+    """There is more in the request than is taken at once."""
+
+    name = "too-large"
+    title = "The request is too large"
+    status = 413
+
+
+class WrongMedia(RequestProblem):
+    """The body is of a kind that is not read here."""
+
+    name = "wrong-media"
+    title = "A body of this kind is not read here"
+    status = 415
+
+
+class Unusable(RequestProblem):
+    """The body can be read, and what it says cannot be used."""
+
+    name = "unusable"
+    title = "The body cannot be used"
+    status = 422
+
+
+class BadParameter(RequestProblem):
+    """A parameter of the query cannot be used."""
+
+    name = "bad-parameter"
+    title = "A parameter cannot be used"
+    status = 422
+
+
+class Overloaded(RequestProblem):
+    """As many requests as can be served are being served."""
+
+    name = "overloaded"
+    title = "Too many requests at once"
+    status = 429
+    retry_after = 1
+
+
+class Internal(RequestProblem):
+    """The service failed, and not because of the request."""
+
+    name = "internal"
+    title = "The service failed"
+    status = 500
+
+
+class LogClosed(RequestProblem):
+    """The log cannot be written now, so nothing is taken in."""
+
+    name = "log-closed"
+    title = "The log cannot be written"
+    status = 503
+    retry_after = 1
+
+
+class Damaged(RequestProblem):
+    """A stored line does not match its checksum; `seq` is that line."""
+
+    name = "damaged"
+    title = "A stored line is damaged"
+    status = 500
+
+    def __init__(self, what: str, seq: int) -> None:
+        """Name the damaged line."""
+        super().__init__(
+            f"{what} {seq} does not match its checksum: run foretell verify, "
+            f"and restore the log from a backup"
+        )
+        self.seq = seq

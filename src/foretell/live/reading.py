@@ -1,0 +1,104 @@
+"""Looking things up: reports, stories, pages of the log, copies of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from foretell.live import api, reports
+from foretell.live.core import Core
+from foretell.live.ledger import Facts
+from foretell.live.loading import before, matching
+from foretell.live.problems import NotFound
+from foretell.live.running import Running
+from foretell.live.store.copies import back_up
+from foretell.live.tokens import read
+
+LATEST = 5000
+"""Decisions from which delays are read."""
+PAGE = 500
+"""Lines that an export reads at a time."""
+
+
+class Reading(Core):
+    """What is asked for without changing anything."""
+
+    path: str
+
+    async def report(self, name: str) -> api.Report:
+        """Give what a campaign has come to, once all of it is on disk."""
+        live = self._current(name)
+        await self.durable()
+        return reports.report(live, self.log.head)
+
+    async def timeseries(self, name: str) -> api.Timeseries:
+        """Give a campaign over time."""
+        return reports.timeseries(self._current(name))
+
+    async def signals(self, name: str) -> api.SignalTable:
+        """Give the signals of a campaign by action."""
+        return reports.signals(self._current(name))
+
+    async def changes(self, name: str) -> api.Changes:
+        """Give the moments at which signals changed."""
+        return reports.changes(self._current(name))
+
+    async def delays(self, name: str) -> api.Delays:
+        """Give how long signals and rewards take to arrive, over the latest decisions."""
+        live = self._current(name)
+        campaign = live.campaign
+        every: list[Facts] = []
+        place = max(0, campaign.decided - LATEST)
+        while place < campaign.decided:
+            every.extend(self.log.rounds(live.number, place))
+            place = every[-1].decided.round + 1
+            await asyncio.sleep(0)
+        return reports.delays(live.setup, campaign.rules, every, campaign.as_of)
+
+    async def story(self, decision_id: str) -> api.Story:
+        """Give all that is known about one decision."""
+        token = read(decision_id, self.secrets)
+        live = None if token is None else self.numbers.get(token.campaign)
+        self.must_write()
+        unknown = NotFound("there is no such decision: send its id as the service gave it")
+        if token is None or live is None:
+            raise unknown
+        live.campaign.advance(self.clock.now(), before(self.log, live.number))
+        facts = matching(self.log.facts(live.number, token.round), token.made)
+        if facts is None:
+            raise unknown
+        seq = self.log.about(live.number, token.round)[0].seq
+        await self.durable()
+        return reports.story(decision_id, live, seq, facts, self.log.context(seq))
+
+    async def log_page(self, name: str, after: int = 0, limit: int = 100) -> api.LogPage:
+        """Give lines of a campaign's log after a line."""
+        live = self.live(name)
+        lines = self.log.page(live.number, after, limit)
+        reached = lines[-1].seq if len(lines) == limit else self.log.committer.committed
+        return api.LogPage(
+            [reports.log_line(live.setup, line) for line in lines], max(after, reached)
+        )
+
+    async def export(self, name: str) -> AsyncIterator[api.LogLine]:
+        """Give every line of a campaign's log that is on disk now."""
+        live = self.live(name)
+        after, end = 0, self.log.committer.committed
+        while after < end:
+            lines = [line for line in self.log.page(live.number, after, PAGE) if line.seq <= end]
+            for line in lines:
+                yield reports.log_line(live.setup, line)
+            if not lines:
+                break
+            after = lines[-1].seq
+            await asyncio.sleep(0)
+
+    async def backup(self, target: str) -> None:
+        """Write a consistent copy of the database, while it is used."""
+        self.must_write()
+        await asyncio.to_thread(back_up, self.path, target)
+
+    def _current(self, name: str) -> Running:
+        live = self.live(name)
+        live.campaign.advance(self.clock.now(), before(self.log, live.number))
+        return live

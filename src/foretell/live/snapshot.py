@@ -1,0 +1,99 @@
+"""A campaign as it was at a line of the log, so that a start need not read everything."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from foretell.live.campaign import Campaign
+from foretell.live.events import Setup
+from foretell.policies.state import leaves
+
+Packed = tuple[str, list[int], bytes]
+
+
+class Snapshot(Struct, array_like=True):
+    """All that a campaign knows."""
+
+    version: str
+    setup: Setup
+    seq: int
+    places: tuple[int, ...]
+    state: dict[str, Packed]
+    tally: dict[str, Packed]
+
+
+PLACES = (
+    "as_of",
+    "decided",
+    "signal_place",
+    "reward_place",
+    "signal_next",
+    "reward_next",
+    "refold_seq",
+    "refold_at",
+    "refold_place",
+)
+
+
+def pack(campaign: Campaign) -> bytes:
+    """Give a campaign as bytes."""
+    return msgspec.msgpack.encode(
+        Snapshot(
+            policy_version(),
+            campaign.setup,
+            campaign.seq,
+            tuple(getattr(campaign, name) for name in PLACES),
+            {name: _packed(value) for name, value in leaves(campaign.state)},
+            {name: _packed(value) for name, value in campaign.tally.arrays().items()},
+        )
+    )
+
+
+def unpack(body: bytes) -> Campaign | None:
+    """Give the campaign; None where it was packed by policies of another version."""
+    snapshot = msgspec.msgpack.decode(body, type=Snapshot)
+    if snapshot.version != policy_version():
+        return None
+    campaign = Campaign(snapshot.setup)
+    campaign.seq = snapshot.seq
+    for name, place in zip(PLACES, snapshot.places, strict=True):
+        setattr(campaign, name, place)
+    for name, value in leaves(campaign.state):
+        if isinstance(value, np.ndarray):
+            value[...] = _unpacked(snapshot.state[name])
+    for name, packed in snapshot.tally.items():
+        setattr(campaign.tally, name, _unpacked(packed).copy())
+    return campaign
+
+
+def digest(body: bytes) -> bytes:
+    """Give what a stored snapshot is checked by."""
+    return hashlib.sha256(body).digest()
+
+
+@cache
+def policy_version() -> str:
+    """Digest the source of the policies: what a state means depends on it."""
+    folder = Path(__file__).parent.parent / "policies"
+    sources = [*sorted(folder.glob("*.py")), folder.parent / "types.py"]
+    digested = hashlib.sha256()
+    for source in sources:
+        digested.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digested.hexdigest()[:16]
+
+
+def _packed(value: Any) -> Packed:
+    array = np.ascontiguousarray(value)
+    return array.dtype.str, list(np.shape(value)), array.tobytes()
+
+
+def _unpacked(packed: Packed) -> Any:
+    kind, shape, data = packed
+    return np.frombuffer(data, kind).reshape(shape)

@@ -1,0 +1,163 @@
+"""Making lines durable: one transaction for whatever queued while the last one was committed.
+
+Lines are inserted by the thread of the event loop, which is where they are made; only the commit,
+which waits for the disk, runs in a thread of its own. While it runs, lines queue; when it is
+done, all of them go into the next transaction. Whoever waits, waits for a whole transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from time import perf_counter
+from typing import Any
+
+import apsw
+
+from foretell.live.problems import LogClosed
+
+Statement = tuple[str, tuple[Any, ...]]
+ROWS = 32
+"""Rows that go into one statement."""
+_ONE = "(?, ?, ?, ?, ?, ?, ?)"
+
+
+class Committer:
+    """Owns the one connection that writes."""
+
+    def __init__(self, connection: apsw.Connection, *, relaxed: bool) -> None:
+        """Commit on `connection`; `relaxed` lets decisions go without waiting for the disk."""
+        self.connection = connection
+        self.relaxed = relaxed
+        self.error: Exception | None = None
+        self.committed = 0
+        self.commits = 0
+        self.seconds = 0.0
+        self.on_done: Callable[[int], None] = lambda _: None
+        self.on_fail: Callable[[Exception], None] = lambda _: None
+        self._loop = asyncio.get_running_loop()
+        self._rows: list[tuple[Any, ...]] = []
+        self._statements: list[Statement] = []
+        self._strict = False
+        self._last = 0
+        self._next: asyncio.Future[None] = self._loop.create_future()
+        self._running: asyncio.Future[None] | None = None
+        self._scheduled = False
+        self._synchronous = "full"
+        self._work: SimpleQueue[str] = SimpleQueue()
+        self._thread = threading.Thread(target=self._commit_forever, name="commit", daemon=True)
+        self._thread.start()
+
+    def add(self, row: tuple[Any, ...], *, strict: bool) -> None:
+        """Queue a line; `strict` ones wait for the disk even where decisions do not."""
+        self._rows.append(row)
+        self._last = row[0]
+        self._strict |= strict
+        self._schedule()
+
+    def also(self, sql: str, bindings: tuple[Any, ...]) -> None:
+        """Queue something else for the same transaction."""
+        self._statements.append((sql, bindings))
+        self._schedule()
+
+    @property
+    def queued(self) -> int:
+        """How many lines wait for the next transaction."""
+        return len(self._rows)
+
+    def durable(self) -> asyncio.Future[None]:
+        """Give what is done when everything queued so far is durable, and fails if it is not."""
+        if self._rows or self._statements:
+            return self._next
+        if self._running is not None:
+            return self._running
+        done: asyncio.Future[None] = self._loop.create_future()
+        done.set_result(None)
+        return done
+
+    def _schedule(self) -> None:
+        if not self._scheduled and self._running is None:
+            self._scheduled = True
+            self._loop.call_soon(self._start)
+
+    def _start(self) -> None:
+        """Put everything queued into a transaction, and let it be committed."""
+        self._scheduled = False
+        if self._running is not None or not (self._rows or self._statements):
+            return
+        rows, statements, self._running = self._rows, self._statements, self._next
+        strict, last = self._strict or not self.relaxed, self._last
+        self._rows, self._statements, self._strict = [], [], False
+        self._next = self._loop.create_future()
+        try:
+            self._insert(rows, statements, strict=strict)
+        except (apsw.Error, OSError) as error:
+            self._done(last, error)
+            return
+        self._committing = last
+        self._work.put("commit")
+
+    def _insert(
+        self, rows: list[tuple[Any, ...]], statements: list[Statement], *, strict: bool
+    ) -> None:
+        execute = self.connection.execute
+        wanted = "full" if strict else "normal"
+        if wanted != self._synchronous:
+            self.connection.pragma("synchronous", wanted)
+            self._synchronous = wanted
+        execute("BEGIN IMMEDIATE")
+        for start in range(0, len(rows), ROWS):
+            some = rows[start : start + ROWS]
+            values = [value for row in some for value in row]
+            execute("INSERT INTO events VALUES " + ", ".join([_ONE] * len(some)), values)
+        for sql, bindings in statements:
+            execute(sql, bindings)
+
+    def _commit_forever(self) -> None:
+        while self._work.get() == "commit":
+            error: Exception | None = None
+            began = perf_counter()
+            try:
+                self.connection.execute("COMMIT")
+            except Exception as caught:  # noqa: BLE001  (whatever it is, nothing was committed)
+                error = caught
+            self.seconds += perf_counter() - began
+            try:
+                self._loop.call_soon_threadsafe(self._done, self._committing, error)
+            except RuntimeError:  # the loop is closed: nobody waits any more
+                return
+
+    def _done(self, last: int, error: Exception | None) -> None:
+        future, self._running = self._running, None
+        if future is None:
+            return
+        if error is not None:
+            self._fail(future, error)
+            return
+        self.commits += 1
+        self.committed = max(self.committed, last)
+        self.on_done(self.committed)
+        future.set_result(None)
+        if self._rows or self._statements:
+            self._start()
+
+    def _fail(self, future: asyncio.Future[None], error: Exception) -> None:
+        """Close: nothing of what is queued was taken in."""
+        self.error = error
+        closed = LogClosed(f"the log cannot be written ({error}): nothing was taken in, try again")
+        self._rows, self._statements = [], []
+        for waiting in (future, self._next):
+            if not waiting.done():
+                waiting.set_exception(closed)
+                waiting.exception()  # it may be that nobody waits
+        self._next = self._loop.create_future()
+        self.on_fail(error)
+
+    async def close(self) -> None:
+        """Commit what is queued, and stop."""
+        while self.error is None and (self._running or self._rows or self._statements):
+            await asyncio.wait([self.durable()])
+        self._work.put("stop")
+        await asyncio.to_thread(self._thread.join)

@@ -1,0 +1,71 @@
+"""A line of the log as it is stored: a checksum of its own, and a link to the line before.
+
+The checksum is checked whenever a line is read, by whatever way; the chain whenever lines are
+read in order, so that a line that was changed, moved or taken out is found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from typing import NamedTuple
+
+import msgspec
+
+from foretell.live.events import AnyEvent, decode, encode
+from foretell.live.problems import Damaged
+
+_HEAD = struct.Struct(">QIq")
+NO_ROUND = -1
+LINK = 16
+"""Bytes of a link of the chain."""
+ROOT = bytes(LINK)
+"""What the first line is linked to."""
+
+
+class Record(NamedTuple):
+    """A stored line, in the order of its columns."""
+
+    seq: int
+    campaign: int
+    round: int
+    """The round of the decision that it is about, or NO_ROUND."""
+    key: str | None
+    """What it must be the only one of its campaign to have."""
+    body: bytes
+    check: int
+    link: bytes
+
+
+COLUMNS = "seq, campaign, round, key, body, checksum, link"
+
+
+def record(
+    seq: int, campaign: int, about: int, key: str | None, event: AnyEvent, before: bytes
+) -> Record:
+    """Give the stored form of an event that follows the line with the link `before`."""
+    body = encode(event)
+    check = _checksum(seq, campaign, about, key, body)
+    return Record(seq, campaign, about, key, body, check, link_after(before, check, body))
+
+
+def link_after(before: bytes, check: int, body: bytes) -> bytes:
+    """Give the link of a line: a digest of it and of everything before it."""
+    return hashlib.blake2b(b"%d" % check + body, key=before, digest_size=LINK).digest()
+
+
+def event_of(row: tuple[int, int, int, str | None, bytes, int, bytes]) -> AnyEvent:
+    """Read a stored line, or raise `Damaged` with its number."""
+    seq, campaign, about, key, body, check, _ = row
+    if _checksum(seq, campaign, about, key, body) != check:
+        raise Damaged("line", seq)
+    try:
+        return decode(body)
+    except msgspec.MsgspecError:
+        raise Damaged("line", seq) from None
+
+
+def _checksum(seq: int, campaign: int, about: int, key: str | None, body: bytes) -> int:
+    head = zlib.crc32(_HEAD.pack(seq, campaign, about))
+    return zlib.crc32(body, zlib.crc32(b"" if key is None else key.encode() + b"\0", head))

@@ -1,0 +1,98 @@
+"""The database: its tables, and how a connection to it is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from foretell.errors import DamagedFile, ForetellError, InvalidInput
+
+FORMAT = 1
+OLDEST_SQLITE = 3_051_003
+"""Older ones may lose a log that two connections checkpoint."""
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS events (
+  seq INTEGER PRIMARY KEY,
+  campaign INTEGER NOT NULL,
+  round INTEGER NOT NULL,
+  key TEXT,
+  body BLOB NOT NULL,
+  checksum INTEGER NOT NULL,
+  link BLOB NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS events_about ON events (campaign, round);
+CREATE UNIQUE INDEX IF NOT EXISTS events_key ON events (campaign, key) WHERE key IS NOT NULL;
+CREATE TABLE IF NOT EXISTS personal (
+  seq INTEGER PRIMARY KEY,
+  campaign INTEGER NOT NULL,
+  unit BLOB,
+  context BLOB,
+  checksum INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS personal_unit ON personal (campaign, unit) WHERE unit IS NOT NULL;
+CREATE TABLE IF NOT EXISTS snapshots (
+  campaign INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  body BLOB NOT NULL,
+  digest BLOB NOT NULL,
+  PRIMARY KEY (campaign, seq)
+) STRICT;
+CREATE TABLE IF NOT EXISTS counters (
+  campaign INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (campaign, name)
+) STRICT;
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT;
+"""
+
+
+def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connection:
+    """Open the database; the one connection that writes also makes what is missing."""
+    if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE:
+        raise ForetellError(
+            f"SQLite {apsw.sqlite_lib_version()} can lose a log in WAL mode: install apsw 3.51.3+"
+        )
+    if not write and not Path(path).exists():
+        raise InvalidInput(f"there is no database {path!r}: check its name")
+    flags = (
+        apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if write else apsw.SQLITE_OPEN_READONLY
+    )
+    try:
+        connection = apsw.Connection(path, flags=flags, vfs=vfs)
+        connection.set_busy_timeout(5000)
+        connection.pragma("cache_size", -8192)
+        connection.pragma("mmap_size", 0)
+        if write:
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("synchronous", "full")
+            connection.pragma("secure_delete", "on")
+            _prepare(connection, path)
+        else:
+            connection.pragma("query_only", "on")
+    except (apsw.NotADBError, apsw.CorruptError):
+        raise DamagedFile(
+            f"{path!r} is no foretell database, or is damaged: restore it from a backup"
+        ) from None
+    except apsw.CantOpenError:
+        raise InvalidInput(
+            f"cannot open the database {path!r}: its folder must exist and be writable"
+        ) from None
+    return connection
+
+
+def _prepare(connection: apsw.Connection, path: str) -> None:
+    with connection:
+        known = connection.execute("SELECT count(*) FROM sqlite_schema").get
+        if known and not connection.table_exists("main", "events"):
+            raise InvalidInput(f"{path!r} is a database of something else: choose another name")
+        connection.execute(TABLES)
+        connection.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (FORMAT,))
+    found = connection.execute("SELECT value FROM meta WHERE name = 'format'").get
+    if found != FORMAT:
+        raise InvalidInput(
+            f"{path!r} has the format {found}, and this version of foretell reads {FORMAT}: "
+            f"use the version that wrote it"
+        )

@@ -1,0 +1,69 @@
+"""From a state to an action and its exact propensity: the one place.
+
+An index policy plays the action of largest index, so its probabilities are the shares of its
+ties. The probabilities of a sampling policy have no formula: a number of choices is drawn, and
+one of them is played. Given these, the share of an action among them is its probability.
+
+`foretell.sim.compiled.compiled_choices` compiles the functions below that write shares.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from foretell.kernel import kernel
+from foretell.policies.argmax import argmax_shares
+from foretell.policies.verbs import choose, has, indices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from foretell.types import Bools, Floats
+
+
+class Choices(NamedTuple):
+    """With which probability each action is drawn."""
+
+    shares: Floats
+    """(actions,): exact for an action that `pick` draws from them; 0 if it is not eligible."""
+
+
+def choices(state: Any, t: int, eligible: Bools, rng: np.random.Generator, draws: int) -> Choices:
+    """Give the probabilities of round t; `rng` and `draws` are used by sampling policies only."""
+    shares = np.empty(eligible.size)
+    share_writer(state)(state, t, eligible, rng, draws, shares)
+    return Choices(shares)
+
+
+def pick(shares: Floats, rng: np.random.Generator) -> int:
+    """Draw an action with these probabilities, from one uniform number."""
+    reached = np.cumsum(shares)
+    return int(np.searchsorted(reached, rng.random() * reached[-1], side="right"))
+
+
+def share_writer(state: Any) -> Callable[..., None]:
+    """Give the function that writes the shares of such a state."""
+    return write_index_shares if has(indices, state) else write_sampled_shares
+
+
+@kernel
+def write_index_shares(
+    state: Any, t: int, eligible: Bools, rng: np.random.Generator, draws: int, shares: Floats
+) -> None:
+    """Write the shares of the actions among which an index policy breaks its tie."""
+    indices(state, t, shares)
+    argmax_shares(shares, eligible)
+
+
+@kernel
+def write_sampled_shares(
+    state: Any, t: int, eligible: Bools, rng: np.random.Generator, draws: int, shares: Floats
+) -> None:
+    """Write the share of every action among `draws` choices of a sampling policy."""
+    shares[:] = 0.0
+    for _ in range(draws):
+        shares[choose(state, t, eligible, rng)] += 1.0
+    for action in range(shares.size):
+        shares[action] /= draws
