@@ -24,16 +24,14 @@ from foretell.live.ledger import (
     Line,
     Rules,
     Standing,
-    first_reward,
     first_signal,
     lacks_target,
     rewards,
-    settled_reward,
     standing,
-    timely,
     unmatched,
 )
 from foretell.live.tally import Tally
+from foretell.live.told import Refold, told_once, unread
 from foretell.policies.registry import entry, policy, start
 from foretell.policies.state import fingerprint, grow
 from foretell.policies.verbs import credit, has, observe, play, uncredit, unobserve
@@ -61,9 +59,7 @@ class Campaign:
         self.reward_place = 0
         self.signal_next = NEVER
         self.reward_next = NEVER
-        self.refold_seq = 0
-        self.refold_at = 0
-        self.refold_place = 0
+        self.refold = Refold(0, 0, 0)
         self._set_manner()
 
     def _set_manner(self) -> None:
@@ -107,16 +103,25 @@ class Campaign:
         made = facts.decided.at
         due = self.rules.signal_due(made) if signal else self.rules.reward_due(made)
         now = Facts(facts.decided, [*facts.lines, line])
-        self._move(facts, now, event.at)
+        if self._settles(made, event.at, signal=signal):
+            self._move(facts, now, event.at)
+        if not signal:
+            waiting = unmatched(rewards(now.lines)) - unmatched(rewards(facts.lines))
+            self.tally.count("parked", waiting)
         reads = facts.decided.round == self.signal_place and not self.rules.signal_default
         if signal and reads and not self.undoes:
             self._read_on(load)
+        late = event.at >= due
+        self.tally.count("late", late)
         if isinstance(event, Rewarded) and lacks_target(event, rewards(facts.lines)):
             return "parked"
-        if event.at >= due:
-            self.tally.count("late")
-            return "late"
-        return "accepted"
+        return "late" if late else "accepted"
+
+    def _settles(self, made: int, now: int, *, signal: bool) -> bool:
+        """Tell whether feedback can change what a decision stands at before a window closes."""
+        if self.rules.signal_default and now < self.rules.signal_due(made):
+            return False
+        return signal or not self.rules.reward_default or now >= self.rules.reward_due(made)
 
     def advance(self, now: int, load: Load) -> None:
         """Close every window that is due, in the order of closing."""
@@ -145,8 +150,7 @@ class Campaign:
         """
         known = sum(int(self.tally.counts[place]) for place in range(3))
         self.tally.count("parked", stored - known)
-        self.refold_seq, self.refold_at = seq, now
-        self.refold_place = self.signal_place
+        self.refold = Refold(seq, now, self.signal_place)
         self.seq, self.as_of = seq, now
 
     def refold_one(self, facts: Facts, now: int) -> None:
@@ -218,49 +222,16 @@ class Campaign:
         if self.undoes:
             had, has_now = stood, stands
         else:
-            had = self._told(
-                before,
-                just_before,
-                signal_read=t < self.signal_place - signal_closes,
-                reward_closed=t < self.reward_place - reward_closes,
-            )
-            has_now = self._told(
-                after,
-                now,
-                signal_read=t < self.signal_place,
-                reward_closed=t < self.reward_place,
-            )
+            known = (self.rules, self.refold, self.undoes_rewards)
+            was_read = t < self.signal_place - signal_closes
+            was_closed = t < self.reward_place - reward_closes
+            had = told_once(*known, before, just_before, read=was_read, closed=was_closed)
+            is_read, is_closed = t < self.signal_place, t < self.reward_place
+            has_now = told_once(*known, after, now, read=is_read, closed=is_closed)
+            self.tally.count("revisions", unread(has_now, stands, passed=is_read))
+            self.tally.count("revisions", -unread(had, stood, passed=was_read))
         self._tell(before, had, has_now)
         self._count(before, stood, stands)
-        passed = t < self.signal_place
-        self.tally.count("revisions", self._unread(has_now, stands, passed=passed))
-        self.tally.count(
-            "revisions", -self._unread(had, stood, passed=passed and not signal_closes)
-        )
-        if before is not after:
-            waiting = unmatched(rewards(after.lines)) - unmatched(rewards(before.lines))
-            self.tally.count("parked", waiting)
-
-    def _told(self, facts: Facts, now: int, *, signal_read: bool, reward_closed: bool) -> Standing:
-        """Give what a policy that cannot undo has been told about a decision."""
-        at_refold = NOTHING
-        if facts.decided.round < self.refold_place:
-            at_refold = standing(self.rules, facts.until(self.refold_seq), self.refold_at)
-        signal = at_refold.signal
-        if signal is None and signal_read:
-            signal = (
-                standing(self.rules, timely(self.rules, facts), NEVER).signal
-                if self.rules.signal_default
-                else first_signal(self.rules, facts)
-            )
-        if signal is None:
-            return NOTHING
-        if self.rules.reward_default and not reward_closed:
-            return Standing(signal, None)
-        if self.undoes_rewards:
-            return Standing(signal, settled_reward(self.rules, facts, now))
-        reward = at_refold.reward
-        return Standing(signal, first_reward(self.rules, facts) if reward is None else reward)
 
     def _tell(self, facts: Facts, before: Standing, after: Standing) -> None:
         if before == after:
@@ -284,14 +255,6 @@ class Campaign:
         self.tally.move(made, action, before, after, units)
         clipped = self._outside(after) - self._outside(before)
         self.tally.count("clipped", clipped)
-
-    def _unread(self, told: Standing, stands: Standing, *, passed: bool) -> int:
-        """Tell whether the policy knows something else than what a decision stands at."""
-        missed = passed and told.signal is None and stands.signal is not None
-        revised = (told.signal is not None and told.signal != stands.signal) or (
-            told.reward is not None and told.reward != stands.reward
-        )
-        return int(revised or (missed and not self.undoes))
 
     def _outside(self, stands: Standing) -> int:
         low, high = self.setup.reward_range

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -17,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foretell.live.api import Mode
-from foretell.policies.draw import choices
+from foretell.policies.draw import share_writer
+from foretell.policies.verbs import has, indices
 from foretell.types import Bools, Floats
 
 DRAWS = 64
@@ -29,14 +31,31 @@ PART = 20
 TABLES = 256
 """Eligible sets whose tables are kept."""
 
+_UNUSED = np.random.Generator(np.random.SFC64(0))
+
 Fill = Callable[[Any, int, Bools, np.random.Generator, int, Floats], None]
 """Writes the shares of a state into an array: the compiled way of making a table."""
+
+
+class Eligible(NamedTuple):
+    """The actions that can be chosen."""
+
+    mask: Bools
+    places: list[int]
+    bits: bytes
+
+    @classmethod
+    def of(cls, mask: Bools) -> Eligible:
+        """Give the eligible actions of a mask."""
+        return cls(mask, np.flatnonzero(mask).tolist(), np.packbits(mask).tobytes())
 
 
 class Table(NamedTuple):
     """What a policy would play, given what it knew at a line of the log."""
 
-    shares: Floats
+    shares: list[float]
+    reached: list[float]
+    """Sums of the shares up to each action."""
     seq: int
     made: float
     took: float
@@ -61,44 +80,45 @@ class Chooser:
         self._tables: OrderedDict[bytes, Table] = OrderedDict()
 
     def choose(
-        self, state: Any, seq: int, t: int, eligible: Bools, explore: float, holdout: float
+        self, state: Any, seq: int, t: int, eligible: Eligible, explore: float, holdout: float
     ) -> Choice:
         """Choose for round t, by the policy, or at random for exploration or as a holdout."""
         held, explored, drawn = self._uniforms(t)
-        count = int(eligible.sum())
+        count = len(eligible.places)
         if held < holdout:
-            return Choice(_nth(eligible, int(drawn * count)), 1.0 / count, "holdout", seq)
+            return Choice(eligible.places[int(drawn * count)], 1.0 / count, "holdout", seq)
         table = self._table(state, seq, t, eligible)
-        if explored < explore:
-            action, mode = _nth(eligible, int(drawn * count)), "explore"
+        mode: Mode = "explore" if explored < explore else "policy"
+        if mode == "explore":
+            action = eligible.places[int(drawn * count)]
         else:
-            places = np.cumsum(table.shares)
-            action = int(np.searchsorted(places, drawn * places[-1], side="right"))
-            mode = "policy"
-        share = float(table.shares[action])
-        propensity = explore / count + (1.0 - explore) * share
-        return Choice(action, propensity, mode, table.seq)  # type: ignore[arg-type]
+            action = bisect_right(table.reached, drawn * table.reached[-1])
+        propensity = explore / count + (1.0 - explore) * table.shares[action]
+        return Choice(action, propensity, mode, table.seq)
 
-    def _table(self, state: Any, seq: int, t: int, eligible: Bools) -> Table:
-        key = np.packbits(eligible).tobytes()
-        table = self._tables.get(key)
+    def _table(self, state: Any, seq: int, t: int, eligible: Eligible) -> Table:
+        table = self._tables.get(eligible.bits)
         now = time.perf_counter()
         if table is not None and (
             table.took >= CHEAP and (table.seq == seq or now < table.made + PART * table.took)
         ):
             return table
-        rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence((self.seed, t))))
-        if self.fill is None:
-            shares = choices(state, t, eligible, rng, DRAWS).shares
-        else:
-            shares = np.zeros(eligible.size)
-            self.fill(state, t, eligible, rng, DRAWS, shares)
-        table = Table(shares, seq, now, time.perf_counter() - now)
-        self._tables[key] = table
-        self._tables.move_to_end(key)
+        shares = np.empty(eligible.mask.size)
+        write = self.fill or share_writer(state)
+        write(state, t, eligible.mask, self._rng(state, t), DRAWS, shares)
+        took = time.perf_counter() - now
+        table = Table(shares.tolist(), np.cumsum(shares).tolist(), seq, now, took)
+        self._tables[eligible.bits] = table
+        self._tables.move_to_end(eligible.bits)
         if len(self._tables) > TABLES:
             self._tables.popitem(last=False)
         return table
+
+    def _rng(self, state: Any, t: int) -> np.random.Generator:
+        """Give the random numbers of a table; those of an index policy need none."""
+        if has(indices, state):
+            return _UNUSED
+        return np.random.Generator(np.random.SFC64(np.random.SeedSequence((self.seed, t))))
 
     def forget(self) -> None:
         """Drop every table: the state is another one."""
@@ -111,7 +131,3 @@ class Chooser:
             int.from_bytes(words[place : place + 8]) >> 11 for place in (0, 8, 16)
         )
         return first * 2.0**-53, second * 2.0**-53, third * 2.0**-53
-
-
-def _nth(eligible: Bools, place: int) -> int:
-    return int(np.flatnonzero(eligible)[place])

@@ -211,7 +211,8 @@ class Engine(Intake, Administration, Reading):
             from foretell.sim.compiled import compiled_choices
         except ImportError:
             logger.warning(
-                "%s is large, and chooses faster with numba: pip install 'foretell[lab]'", setup.name
+                "%s is large, and chooses faster with numba: pip install 'foretell[lab]'",
+                setup.name,
             )
             return
         live.chooser.fill = await asyncio.to_thread(compiled_choices, live.campaign.state)

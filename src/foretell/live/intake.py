@@ -6,15 +6,15 @@ its campaign, and the answer waits until the line is on disk.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 
 import msgspec
-import numpy as np
 from msgspec import Raw
 
 from foretell.errors import ForetellError
 from foretell.live import api
-from foretell.live.chooser import Choice
+from foretell.live.chooser import Choice, Eligible
 from foretell.live.clock import text
 from foretell.live.core import Core
 from foretell.live.events import Decided
@@ -25,6 +25,8 @@ from foretell.live.problems import Conflict, LogClosed, NotFound, RequestProblem
 from foretell.live.running import Running
 from foretell.live.tokens import Token, read, sign
 
+TOGETHER = 100
+"""Events of a batch that are taken in before others get their turn."""
 _ITEM = msgspec.json.Decoder(api.BatchItem)
 
 
@@ -65,7 +67,7 @@ class Intake(Core):
             choice.action,
             choice.propensity,
             choice.mode,
-            eligible.size if eligible.all() else np.packbits(eligible).tobytes(),
+            count if (count := len(eligible.places)) == eligible.mask.size else eligible.bits,
             choice.seq,
             ask.decision_key,
             request,
@@ -92,7 +94,9 @@ class Intake(Core):
     async def batch(self, items: list[Raw]) -> list[api.Receipt]:
         """Take in many events, each for itself."""
         receipts = []
-        for raw in items:
+        for place, raw in enumerate(items, 1):
+            if place % TOGETHER == 0:
+                await asyncio.sleep(0)
             try:
                 item = _ITEM.decode(raw)
                 receipts.append(self._take(item.decision_id, item))
@@ -137,12 +141,12 @@ class Intake(Core):
         self.appended(live)
         return api.Receipt(status, event.event_id)  # type: ignore[arg-type]
 
-    def _sticky(self, live: Running, unit: bytes, eligible: np.ndarray) -> Choice | None:
+    def _sticky(self, live: Running, unit: bytes, eligible: Eligible) -> Choice | None:
         earlier = self.log.by_unit(live.number, unit)
         if earlier is None or not isinstance(earlier.event, Decided):
             return None
         action = earlier.event.action
-        return Choice(action, 1.0, "sticky", live.campaign.seq) if eligible[action] else None
+        return Choice(action, 1.0, "sticky", live.campaign.seq) if eligible.mask[action] else None
 
     def _answer(self, live: Running, event: Decided) -> api.Answer:
         token = Token(live.number, event.action, event.propensity, event.round, event.at)

@@ -9,11 +9,10 @@ import numpy as np
 from foretell.errors import UnknownName
 from foretell.live.api import ActionView, CampaignView
 from foretell.live.campaign import Campaign
-from foretell.live.chooser import Chooser
+from foretell.live.chooser import Chooser, Eligible
 from foretell.live.clock import text
 from foretell.live.events import Setup
 from foretell.live.problems import Conflict, Unusable
-from foretell.types import Bools
 
 
 @dataclass
@@ -31,7 +30,7 @@ class Running:
     dirty: bool = True
     """Whether there are lines since its last snapshot."""
     refolding: bool = False
-    active: Bools = field(init=False)
+    active: Eligible = field(init=False)
     places: dict[str, int] = field(init=False)
     signals: dict[str, int] = field(init=False)
 
@@ -47,26 +46,28 @@ class Running:
     def look_up(self) -> None:
         """Find out which actions can be chosen, and where each name stands."""
         setup = self.setup
-        self.active = np.array([standing == "active" for standing in setup.standing], np.bool_)
+        self.active = Eligible.of(
+            np.array([standing == "active" for standing in setup.standing], np.bool_)
+        )
         self.places = {name: place for place, name in enumerate(setup.actions)}
         self.signals = {name: place for place, name in enumerate(setup.signals)}
 
-    def eligible(self, names: list[str] | None) -> Bools:
+    def eligible(self, names: list[str] | None) -> Eligible:
         """Give which actions can be chosen, of those named if some are."""
-        mask = self.active
+        among = self.active
         if names is not None:
-            asked = np.zeros(mask.size, np.bool_)
+            asked = np.zeros(among.mask.size, np.bool_)
             for name in names:
                 if name not in self.places:
                     raise Unusable(str(UnknownName.of("action", name, self.places)))
                 asked[self.places[name]] = True
-            mask = mask & asked
-        if not mask.any():
+            among = Eligible.of(among.mask & asked)
+        if not among.places:
             raise Conflict(
                 "no action can be chosen, because those eligible are paused or retired: "
                 "name others, or add one"
             )
-        return mask
+        return among
 
     def view(self) -> CampaignView:
         """Give the campaign as it is set."""

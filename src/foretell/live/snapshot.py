@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from foretell.live.campaign import Campaign
 from foretell.live.events import Setup
+from foretell.live.told import Refold
 from foretell.policies.state import leaves
 
 Packed = tuple[str, list[int], bytes]
@@ -25,6 +26,7 @@ class Snapshot(Struct, array_like=True):
     setup: Setup
     seq: int
     places: tuple[int, ...]
+    refold: Refold
     state: dict[str, Packed]
     tally: dict[str, Packed]
 
@@ -36,9 +38,6 @@ PLACES = (
     "reward_place",
     "signal_next",
     "reward_next",
-    "refold_seq",
-    "refold_at",
-    "refold_place",
 )
 
 
@@ -50,6 +49,7 @@ def pack(campaign: Campaign) -> bytes:
             campaign.setup,
             campaign.seq,
             tuple(getattr(campaign, name) for name in PLACES),
+            campaign.refold,
             {name: _packed(value) for name, value in leaves(campaign.state)},
             {name: _packed(value) for name, value in campaign.tally.arrays().items()},
         )
@@ -62,7 +62,7 @@ def unpack(body: bytes) -> Campaign | None:
     if snapshot.version != policy_version():
         return None
     campaign = Campaign(snapshot.setup)
-    campaign.seq = snapshot.seq
+    campaign.seq, campaign.refold = snapshot.seq, snapshot.refold
     for name, place in zip(PLACES, snapshot.places, strict=True):
         setattr(campaign, name, place)
     for name, value in leaves(campaign.state):

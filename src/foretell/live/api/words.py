@@ -1,0 +1,27 @@
+"""Words that requests and answers share, with what they may be."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$(?!\n)")]
+"""Names of campaigns, actions and signals: they stand in addresses, files and labels.
+
+In Python `$` matches before a last line break too, in JSON Schema it does not: hence the end.
+"""
+Id = Annotated[str, Meta(min_length=1, max_length=200)]
+"""What a client calls its own events, decisions and units."""
+Seconds = Annotated[float, Meta(gt=0, le=10 * 366 * 86400)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Moment = Annotated[str, Meta(max_length=40)]
+"""A time of the client, RFC 3339, kept as it was sent."""
+
+Silence = Literal["default", "unknown"]
+Status = Literal["draft", "running", "paused", "stopped"]
+ActionStatus = Literal["active", "paused", "retired"]
+Scope = Literal["decide", "feedback", "read", "admin"]
+Mode = Literal["policy", "explore", "holdout", "sticky"]
+RewardKind = Literal["reward", "adjust", "retract"]
+Verdict = Literal["accepted", "duplicate", "late", "parked", "rejected"]
