@@ -46,8 +46,8 @@ def fold(campaign: Campaign, stored: Stored, log: Log) -> None:
 def before(log: Log, number: int, seq: int | None = None) -> Load:
     """Give what loads the decisions of a campaign as they were before a line."""
 
-    def load(first: int) -> list[Facts]:
-        return log.rounds(number, first, seq)
+    def load(first: int, count: int) -> list[Facts]:
+        return log.rounds(number, first, seq, count)
 
     return load
 

@@ -93,7 +93,7 @@ class Committer:
         self._next = self._loop.create_future()
         try:
             self._insert(rows, statements, strict=strict)
-        except (apsw.Error, OSError) as error:
+        except Exception as error:  # noqa: BLE001  (whatever it is, nobody may wait for ever)
             self._done(last, error)
             return
         self._committing = last

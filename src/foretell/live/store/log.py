@@ -136,18 +136,20 @@ class Log:
         """Give all about one decision, or None where there is no such decision."""
         return _facts(self.about(campaign, about, before))
 
-    def rounds(self, campaign: int, first: int, before: int | None = None) -> list[Facts]:
+    def rounds(
+        self, campaign: int, first: int, before: int | None = None, count: int = ROUNDS
+    ) -> list[Facts]:
         """Give the decisions of the next rounds, each with its lines."""
         some = self._read(
             "campaign = ? AND round >= ? AND round < ? ORDER BY round, seq",
-            (campaign, first, first + ROUNDS),
+            (campaign, first, first + count),
             before,
         )
         grouped: dict[int, list[Stored]] = {}
         for line in some:
             grouped.setdefault(line.event.round, []).append(line)  # type: ignore[union-attr]
         if self._about:
-            for about in range(first, first + ROUNDS):
+            for about in range(first, first + count):
                 known = grouped.get(about, [])
                 fresher = self._fresher((campaign, about), known, before)
                 if fresher:

@@ -65,6 +65,7 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
         connection.set_busy_timeout(5000)
         connection.pragma("cache_size", -8192)
         connection.pragma("mmap_size", 0)
+        connection.pragma("temp_store", "memory")  # a full /tmp must not close the log
         if write:
             connection.pragma("journal_mode", "wal")
             connection.pragma("synchronous", "full")

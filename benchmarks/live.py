@@ -1,0 +1,247 @@
+"""The service on loopback with one worker, beside an empty handler and a bare fdatasync.
+
+Everything that is compared is measured in turns in one run: the machine is shared, and a disk
+that is slow now is slow for both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Outcome
+
+KEY = "ftk_the-key-of-the-benchmark"
+TURNS = 5
+EVENTS = 60_000
+OPEN_DECISIONS = 1_000_000
+
+_FILL = """
+import asyncio, json, os, sys
+from foretell.live import api
+from foretell.live.engine import Engine
+
+async def fill(path, total):
+    engine = await Engine.open(path, admin_key=sys.argv[3])
+    await engine.create(api.NewCampaign("open", list("abcde"), ["none", "click", "buy"]))
+
+    async def decide(times):
+        for _ in range(times):
+            await engine.decide("open", api.Ask())
+
+    resident = []
+    for _ in range(10):
+        await asyncio.gather(*[decide(total // 10 // 500) for _ in range(500)])
+        resident.append(int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE"))
+    print(json.dumps(resident), flush=True)
+    os._exit(0)
+
+asyncio.run(fill(sys.argv[1], int(sys.argv[2])))
+"""
+
+
+def live() -> Outcome:
+    """Measure decisions, feedback, large campaigns, memory and a restart."""
+    outcome = Outcome("The live service, one worker on loopback, every answer on disk")
+    with tempfile.TemporaryDirectory(dir=".") as folder, _empty() as empty:
+        with _server(f"{folder}/bench.db") as port:
+            _create(port, "small", 5, 3)
+            _create(port, "large", 1000, 10)
+            _decisions(outcome, port, empty)
+            _latency(outcome, port, empty, folder)
+            _large(outcome, port)
+            _feedback(outcome, port)
+        _memory_and_restart(outcome, folder)
+    return outcome
+
+
+def _decisions(outcome: Outcome, port: int, empty: int) -> None:
+    asked = {"kind": "closed", "connections": 32, "seconds": 3.0}
+    rates: dict[str, list[float]] = {"empty": [], "decide": []}
+    for _ in range(TURNS):
+        rates["empty"].append(_load({**asked, "port": empty, "path": "/empty"}))
+        rates["decide"].append(_load({**asked, "port": port, "path": _decide("small")}))
+    ratio = statistics.median(
+        one / other for one, other in zip(rates["decide"], rates["empty"], strict=True)
+    )
+    for name, found in rates.items():
+        rate = statistics.median(found)
+        outcome.add(f"{name}, 32 connections", f"{rate:.0f} requests/s", rate)
+    outcome.at_least("durable decide against the empty handler", ratio, 0.4)
+
+
+def _latency(outcome: Outcome, port: int, empty: int, folder: str) -> None:
+    asked = {"kind": "open", "connections": 1, "rate": 100, "seconds": 3.0}
+    medians: dict[str, list[float]] = {"fdatasync": [], "empty": [], "decide": []}
+    for _ in range(TURNS):
+        medians["fdatasync"].append(statistics.median(_fdatasync(f"{folder}/bare")))
+        for name, job in (
+            ("empty", {"port": empty, "path": "/empty"}),
+            ("decide", {"port": port, "path": _decide("small")}),
+        ):
+            medians[name].append(statistics.median(_load({**asked, **job})))
+    for name, found in medians.items():
+        p50 = 1000 * statistics.median(found)
+        outcome.add(f"{name}, p50 at 1 connection", f"{p50:.3g} ms", p50)
+    more = statistics.median(
+        one - bare for one, bare in zip(medians["decide"], medians["fdatasync"], strict=True)
+    )
+    outcome.at_most("durable decide over a bare fdatasync, p50", 1000 * more, 1.0, " ms")
+
+
+def _large(outcome: Outcome, port: int) -> None:
+    asked = {"kind": "open", "connections": 1, "rate": 50, "seconds": 3.0, "port": port}
+    more = []
+    for _ in range(TURNS):
+        small, large = (
+            statistics.median(_load({**asked, "path": _decide(name)}))
+            for name in ("small", "large")
+        )
+        more.append(large - small)
+    outcome.at_most(
+        "1,000 actions x 10 signals, p50 over 5 x 3", 1000 * statistics.median(more), 5.0, " ms"
+    )
+
+
+def _feedback(outcome: Outcome, port: int) -> None:
+    ids = _ids(port, EVENTS // 2)
+    events: list[dict[str, Any]] = [
+        {"decision_id": one, "signal": "s1", "event_id": f"s{n}"} for n, one in enumerate(ids)
+    ]
+    events += [{"decision_id": one, "value": 1.0, "event_id": f"r{n}"} for n, one in enumerate(ids)]
+    bodies = [
+        json.dumps({"events": events[start : start + 1000]}) for start in range(0, EVENTS, 1000)
+    ]
+    job = {"kind": "many", "connections": 4, "port": port, "path": "/v1/events/batch"}
+    seconds, answers = _load({**job, "bodies": bodies})
+    assert all(one["status"] == "accepted" for answer in answers for one in answer["results"])
+    outcome.at_least("durable feedback in batches of 1,000", EVENTS / seconds, 10_000, " events/s")
+
+
+def _ids(port: int, count: int) -> list[str]:
+    job = {"kind": "many", "connections": 32, "port": port, "path": _decide("small")}
+    _, answers = _load({**job, "bodies": ["{}"] * count})
+    return [answer["decision_id"] for answer in answers]
+
+
+def _memory_and_restart(outcome: Outcome, folder: str) -> None:
+    path = f"{folder}/open.db"
+    told = subprocess.run(
+        [sys.executable, "-c", _FILL, path, str(OPEN_DECISIONS), KEY],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    resident = json.loads(told)
+    grown = (resident[-1] - resident[0]) / 2**20
+    outcome.at_most("memory from 100,000 to 1,000,000 decisions, all open", grown, 64, " MiB")
+    port = _free_port()
+    command = [sys.executable, "-m", "foretell", "serve", "--db", path, "--port", str(port)]
+    with _running(command, f"http://127.0.0.1:{port}/readyz", dict(os.environ)) as process:
+        ticks = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        spent = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    outcome.at_most("restart with 1,000,000 lines, CPU until ready", spent, 3.0, " s")
+
+
+def _fdatasync(path: str) -> list[float]:
+    """Time an append of a page and its sync."""
+    taken = []
+    with Path(path).open("ab", buffering=0) as file:
+        for _ in range(200):
+            begun = time.perf_counter()
+            file.write(b"x" * 4096)
+            os.fdatasync(file.fileno())
+            taken.append(time.perf_counter() - begun)
+            time.sleep(0.002)
+    return taken
+
+
+def _load(job: dict[str, Any]) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.live_load"],
+        input=json.dumps({"key": KEY, **job}),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return json.loads(done.stdout)
+
+
+def _decide(name: str) -> str:
+    return f"/v1/campaigns/{name}/decisions"
+
+
+def _create(port: int, name: str, actions: int, signals: int) -> None:
+    campaign = {
+        "name": name,
+        "actions": [f"a{number}" for number in range(actions)],
+        "signals": ["none", *(f"s{number}" for number in range(1, signals))],
+    }
+    job = {"kind": "many", "connections": 1, "port": port, "path": "/v1/campaigns"}
+    _load({**job, "bodies": [json.dumps(campaign)]})
+    time.sleep(8 if actions > 100 else 0)  # a large one is compiled beside
+
+
+@contextmanager
+def _server(path: str) -> Iterator[int]:
+    port = _free_port()
+    command = [sys.executable, "-m", "foretell", "serve", "--db", path, "--port", str(port)]
+    environment = {**os.environ, "FORETELL_ADMIN_KEY": KEY}
+    with _running(command, f"http://127.0.0.1:{port}/readyz", environment):
+        yield port
+
+
+@contextmanager
+def _empty() -> Iterator[int]:
+    port = _free_port()
+    command = [sys.executable, "-m", "benchmarks.live_empty", str(port)]
+    with _running(command, f"http://127.0.0.1:{port}/", dict(os.environ)):
+        yield port
+
+
+@contextmanager
+def _running(
+    command: list[str], url: str, environment: dict[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
+        try:
+            _wait(url, process)
+            yield process
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        assert process.poll() is None, "the server stopped"
+        try:
+            urllib.request.urlopen(url, timeout=1).close()  # noqa: S310  (our own server)
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise TimeoutError(url)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+    return port
