@@ -33,8 +33,9 @@ from foretell.live.reading import Reading
 from foretell.live.running import Running
 from foretell.live.snapshot import pack, unpack
 from foretell.live.store.copies import put_in_place, verified
+from foretell.live.store.lines import Stored
 from foretell.live.store.lock import Lock
-from foretell.live.store.log import Log, Stored
+from foretell.live.store.log import Log
 from foretell.live.store.record import NO_ROUND
 
 logger = logging.getLogger("foretell.live")

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -17,17 +20,27 @@ from foretell.live import api
 from foretell.live.chooser import Choice, Eligible
 from foretell.live.clock import text
 from foretell.live.core import Core
-from foretell.live.events import Decided
+from foretell.live.events import Decided, Feedback
 from foretell.live.feedback import line_of, same
 from foretell.live.ledger import Line
 from foretell.live.loading import before, matching
-from foretell.live.problems import Conflict, LogClosed, NotFound, RequestProblem, Unusable
+from foretell.live.problems import Conflict, Damaged, LogClosed, NotFound, RequestProblem, Unusable
 from foretell.live.running import Running
 from foretell.live.tokens import Token, read, sign
 
 TOGETHER = 100
 """Events of a batch that are taken in before others get their turn."""
 _ITEM = msgspec.json.Decoder(api.BatchItem)
+
+Done = TypeVar("Done")
+
+
+class _Read(NamedTuple):
+    """Feedback, and the decision that it is about."""
+
+    token: Token
+    live: Running
+    event: Feedback
 
 
 class Intake(Core):
@@ -93,34 +106,54 @@ class Intake(Core):
 
     async def batch(self, items: list[Raw]) -> list[api.Receipt]:
         """Take in many events, each for itself."""
-        receipts = []
-        for place, raw in enumerate(items, 1):
-            if place % TOGETHER == 0:
-                await asyncio.sleep(0)
-            try:
-                item = _ITEM.decode(raw)
-                receipts.append(self._take(item.decision_id, item))
-            except LogClosed:
-                raise
-            except (ForetellError, msgspec.MsgspecError, RecursionError) as error:
-                receipts.append(api.Receipt("rejected", detail=str(error)))
+        receipts: list[api.Receipt] = []
+        for start in range(0, len(items), TOGETHER):
+            receipts += self._take_some(items[start : start + TOGETHER])
+            await asyncio.sleep(0)
         await self.durable()
         return receipts
 
-    def _take(
+    def _take_some(self, items: list[Raw]) -> list[api.Receipt]:
+        """Take in some events; what the log knows about them is looked up all at once."""
+        lines = [_attempt(self._line, raw) for raw in items]
+        wanted: dict[int, list[_Read]] = {}
+        for line in lines:
+            if isinstance(line, _Read):
+                wanted.setdefault(line.live.number, []).append(line)
+        with ExitStack() as known:
+            for number, some in wanted.items():
+                rounds = [line.token.round for line in some]
+                keys = ["e:" + line.event.event_id for line in some]
+                known.enter_context(self.log.foreseen(number, rounds, keys))
+            return [
+                line if isinstance(line, api.Receipt) else _attempt(self._take_line, line)
+                for line in lines
+            ]
+
+    def _line(self, raw: Raw) -> _Read:
+        item = _ITEM.decode(raw)
+        return self._read(item.decision_id, item)
+
+    def _take(self, decision_id: str, report: api.SignalReport | api.RewardReport) -> api.Receipt:
+        return self._take_line(self._read(decision_id, report))
+
+    def _read(
         self, decision_id: str, report: api.SignalReport | api.RewardReport | api.BatchItem
-    ) -> api.Receipt:
+    ) -> _Read:
+        """Find out which decision is meant, and what is said about it."""
         token = read(decision_id, self.secrets)
         live = None if token is None else self.numbers.get(token.campaign)
         self.must_write()
         if token is None or live is None:
             raise NotFound("there is no such decision: send the decision_id as the service gave it")
-        now = self.clock.now()
         try:
-            event = line_of(report, token, now, live.signals)
+            return _Read(token, live, line_of(report, token, self.clock.now(), live.signals))
         except RequestProblem:
             self._count(live, "rejected")
             raise
+
+    def _take_line(self, line: _Read) -> api.Receipt:
+        token, live, event = line
         key = "e:" + event.event_id
         earlier = self.log.by_key(live.number, key)
         if earlier is not None:
@@ -133,7 +166,7 @@ class Intake(Core):
             self._count(live, "duplicates")
             return api.Receipt("duplicate", event.event_id)
         load = before(self.log, live.number)
-        live.campaign.advance(now, load)
+        live.campaign.advance(event.at, load)
         facts = matching(self.log.facts(live.number, token.round), token.made)
         seq = self.log.append(live.number, event, token.round, key)
         status = live.campaign.take(Line(seq, event), facts, load)
@@ -162,6 +195,16 @@ class Intake(Core):
     def _count(self, live: Running, name: str) -> None:
         live.counts[name] = live.counts.get(name, 0) + 1
         self.log.add_counts(live.number, name, 1)
+
+
+def _attempt(work: Callable[[Any], Done], what: Any) -> Done | api.Receipt:
+    """Do something with one event of many; if it cannot be done, that event is rejected."""
+    try:
+        return work(what)
+    except (Damaged, LogClosed):
+        raise
+    except (ForetellError, msgspec.MsgspecError, RecursionError) as error:
+        return api.Receipt("rejected", detail=str(error))
 
 
 def _request(ask: api.Ask) -> bytes:

@@ -21,14 +21,14 @@ from foretell.live.events import (
     Signalled,
 )
 from foretell.live.ledger import Facts, Line
-from foretell.live.store.log import Log, Stored
+from foretell.live.store.lines import Lines, Stored
 from foretell.live.store.record import NO_ROUND
 
 STEP = 256
 """Lines or decisions that are read between two breaths."""
 
 
-def fold(campaign: Campaign, stored: Stored, log: Log) -> None:
+def fold(campaign: Campaign, stored: Stored, log: Lines) -> None:
     """Take one line of a campaign into its state."""
     seq, number, event = stored
     load = before(log, number, seq)
@@ -43,7 +43,7 @@ def fold(campaign: Campaign, stored: Stored, log: Log) -> None:
     campaign.seq = seq
 
 
-def before(log: Log, number: int, seq: int | None = None) -> Load:
+def before(log: Lines, number: int, seq: int | None = None) -> Load:
     """Give what loads the decisions of a campaign as they were before a line."""
 
     def load(first: int, count: int) -> list[Facts]:
@@ -57,7 +57,7 @@ def matching(facts: Facts | None, made: int) -> Facts | None:
     return facts if facts is not None and facts.decided.at == made else None
 
 
-def reread(log: Log, number: int, setup: Setup, upto: int, as_of: int) -> Iterator[Campaign]:
+def reread(log: Lines, number: int, setup: Setup, upto: int, as_of: int) -> Iterator[Campaign]:
     """Read every decision anew, as it stood at a line and a moment; the last one given is whole.
 
     It gives the campaign now and then, so that other work can be done in between.
@@ -73,7 +73,7 @@ def reread(log: Log, number: int, setup: Setup, upto: int, as_of: int) -> Iterat
     yield campaign
 
 
-def rebuild(log: Log, number: int) -> Iterator[Campaign]:
+def rebuild(log: Lines, number: int) -> Iterator[Campaign]:
     """Build the state of a campaign from the log alone; the last one given is whole."""
     seq, event = next(
         (seq, event)
@@ -91,7 +91,7 @@ def rebuild(log: Log, number: int) -> Iterator[Campaign]:
 
 
 def catch_up(
-    campaign: Campaign, log: Log, number: int, after: int, upto: int | None = None
+    campaign: Campaign, log: Lines, number: int, after: int, upto: int | None = None
 ) -> Iterator[Campaign]:
     """Fold the lines of a campaign after a line."""
     for stored in log.scan(after, upto):

@@ -15,7 +15,7 @@ from foretell.live.clock import text
 from foretell.live.events import AnyEvent, Decided, Rewarded, Setup, Signalled
 from foretell.live.ledger import Facts, Rules, lacks_target, rewards, standing
 from foretell.live.running import Running
-from foretell.live.store.log import Stored
+from foretell.live.store.lines import Stored
 from foretell.live.tally import COUNTS
 from foretell.types import GRAIN
 

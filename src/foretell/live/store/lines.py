@@ -1,0 +1,255 @@
+"""Lines of the log, read back and checked, in the ways in which they are asked for.
+
+Lines that are appended and not yet committed are kept here as well, so that whoever reads sees
+everything that was appended.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from foretell.live.events import AnyEvent, Decided, Rewarded, Signalled
+from foretell.live.ledger import Facts, Line
+from foretell.live.problems import Damaged
+from foretell.live.snapshot import digest
+from foretell.live.store.record import COLUMNS, ROOT, event_of, link_after
+
+ROUNDS = 64
+"""Rounds that are read at a time."""
+
+
+class Stored(NamedTuple):
+    """A line as it is read back."""
+
+    seq: int
+    campaign: int
+    event: AnyEvent
+
+
+class Lines:
+    """The lines of one database, up to the newest."""
+
+    def __init__(self, reader: apsw.Connection) -> None:
+        """Read on a connection."""
+        self.reader = reader
+        self.head: int = reader.execute("SELECT ifnull(max(seq), 0) FROM events").get
+        self._about: dict[tuple[int, int], list[Stored]] = {}
+        self._keys: dict[tuple[int, str | bytes], Stored] = {}
+        self._fresh: list[tuple[Stored, tuple[int, int], list[tuple[int, str | bytes]]]] = []
+        self._foreseen: dict[tuple[int, int], list[Stored]] = {}
+        self._foreseen_keys: dict[tuple[int, str], Stored | None] = {}
+
+    def keep(self, stored: Stored, about: int, key: str | None, unit: bytes | None) -> None:
+        """Keep a line that is not committed yet."""
+        place = (stored.campaign, about)
+        self._about.setdefault(place, []).append(stored)
+        names = [(stored.campaign, name) for name in (key, unit) if name is not None]
+        for name in names:
+            self._keys.setdefault(name, stored)
+        self._fresh.append((stored, place, names))
+
+    def settled(self, committed: int) -> None:
+        """Let go of lines that can be read from the database."""
+        done = 0
+        for stored, place, names in self._fresh:
+            if stored.seq > committed:
+                break
+            done += 1
+            if place in self._about and self._about[place][-1].seq <= committed:
+                del self._about[place]
+            for name in names:
+                self._keys.pop(name, None)
+        del self._fresh[:done]
+
+    @contextmanager
+    def foreseen(self, campaign: int, rounds: Sequence[int], keys: Sequence[str]) -> Iterator[None]:
+        """Look up what will be asked for, all at once; nothing is committed meanwhile."""
+        found: dict[tuple[int, int], list[Stored]] = {(campaign, about): [] for about in rounds}
+        for line in self._read(
+            "campaign = ? AND round IN (SELECT value FROM json_each(?)) ORDER BY seq",
+            (campaign, msgspec.json.encode(rounds).decode()),
+            None,
+        ):
+            found[campaign, line.event.round].append(line)  # type: ignore[union-attr]
+        known: dict[tuple[int, str], Stored | None] = {(campaign, key): None for key in keys}
+        for line in self._read(
+            "campaign = ? AND key IN (SELECT value FROM json_each(?))",
+            (campaign, msgspec.json.encode(keys).decode()),
+            None,
+        ):
+            known[campaign, "e:" + line.event.event_id] = line  # type: ignore[union-attr]
+        self._foreseen |= found
+        self._foreseen_keys |= known
+        try:
+            yield
+        finally:
+            self._foreseen, self._foreseen_keys = {}, {}
+
+    def link_at(self, seq: int) -> bytes:
+        """Give the link of a line, or what the first line is linked to."""
+        return self.reader.execute("SELECT link FROM events WHERE seq = ?", (seq,)).get or ROOT
+
+    def by_key(self, campaign: int, key: str) -> Stored | None:
+        """Find the line with a key."""
+        fresh = self._keys.get((campaign, key))
+        if fresh is not None:
+            return fresh
+        if (campaign, key) in self._foreseen_keys:
+            return self._foreseen_keys[campaign, key]
+        found = self._read("campaign = ? AND key = ?", (campaign, key), None)
+        return found[0] if found else None
+
+    def about(self, campaign: int, about: int, before: int | None = None) -> list[Stored]:
+        """Give the lines about a round, or about the campaign itself, in log order."""
+        lines = self._foreseen.get((campaign, about))
+        if lines is None:
+            lines = self._read("campaign = ? AND round = ? ORDER BY seq", (campaign, about), before)
+        return lines + self._fresher((campaign, about), lines, before)
+
+    def facts(self, campaign: int, about: int, before: int | None = None) -> Facts | None:
+        """Give all about one decision, or None where there is no such decision."""
+        return _facts(self.about(campaign, about, before))
+
+    def rounds(
+        self, campaign: int, first: int, before: int | None = None, count: int = ROUNDS
+    ) -> list[Facts]:
+        """Give the decisions of the next rounds, each with its lines."""
+        some = self._read(
+            "campaign = ? AND round >= ? AND round < ? ORDER BY round, seq",
+            (campaign, first, first + count),
+            before,
+        )
+        grouped: dict[int, list[Stored]] = {}
+        for line in some:
+            grouped.setdefault(line.event.round, []).append(line)  # type: ignore[union-attr]
+        if self._about:
+            for about in range(first, first + count):
+                known = grouped.get(about, [])
+                fresher = self._fresher((campaign, about), known, before)
+                if fresher:
+                    grouped[about] = known + fresher
+        found = [_facts(grouped[about]) for about in sorted(grouped)]
+        return [facts for facts in found if facts is not None]
+
+    def _fresher(
+        self, place: tuple[int, int], known: list[Stored], before: int | None
+    ) -> list[Stored]:
+        fresh = self._about.get(place)
+        if not fresh:
+            return []
+        last = known[-1].seq if known else 0
+        return [one for one in fresh if one.seq > last and (before is None or one.seq < before)]
+
+    def _read(self, where: str, bindings: tuple[Any, ...], before: int | None) -> list[Stored]:
+        rows = self.reader.execute(f"SELECT {COLUMNS} FROM events WHERE {where}", bindings)
+        return [
+            Stored(row[0], row[1], event_of(row))
+            for row in rows
+            if before is None or row[0] < before
+        ]
+
+    def scan(self, after: int = 0, upto: int | None = None) -> Iterator[Stored]:
+        """Read the lines after one in order, and check the chain between them.
+
+        With `upto`, which must be committed, others may work between two lines.
+        """
+        link = self.link_at(after)
+        expected = after + 1
+        for row in self.reader.execute(
+            f"SELECT {COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq",
+            (after, self.head if upto is None else upto),
+        ):
+            event = event_of(row)
+            link = link_after(link, row[5], row[4])
+            if row[0] != expected or link != row[6]:
+                raise Damaged("line", expected)
+            expected += 1
+            yield Stored(row[0], row[1], event)
+        if upto is None:
+            yield from [stored for stored, _, _ in self._fresh if stored.seq >= expected]
+
+    def page(self, campaign: int, after: int, limit: int) -> list[Stored]:
+        """Give lines of a campaign after a line, in log order, as far as they are on disk."""
+        return self._read(
+            "+campaign = ? AND seq > ? ORDER BY seq LIMIT ?", (campaign, after, limit), None
+        )
+
+    def by_unit(self, campaign: int, unit: bytes) -> Stored | None:
+        """Find the first decision of a unit."""
+        row = self.reader.execute(
+            f"SELECT {COLUMNS} FROM events WHERE seq = "
+            "(SELECT min(seq) FROM personal WHERE campaign = ? AND unit = ?)",
+            (campaign, unit),
+        ).get
+        if row is None:
+            return self._keys.get((campaign, unit))
+        return Stored(row[0], campaign, event_of(row))
+
+    def context(self, seq: int) -> bytes:
+        """Give the context of a decision, empty where there is none."""
+        row = self.reader.execute(
+            "SELECT unit, context, checksum FROM personal WHERE seq = ?", (seq,)
+        ).get
+        if row is None:
+            return b""
+        unit, context, check = row
+        if zlib.crc32(context, zlib.crc32(unit or b"", seq)) != check:
+            raise Damaged("context of line", seq)
+        return context
+
+    def count(self, campaign: int, upto: int) -> int:
+        """Count the decisions, signals and rewards of a campaign up to a line."""
+        committed = self._fresh[0][0].seq - 1 if self._fresh else upto
+        stored = self.reader.execute(
+            "SELECT count(*) FROM events WHERE campaign = ? AND round >= 0 AND seq <= ?",
+            (campaign, min(upto, committed)),
+        ).get
+        return stored + sum(
+            place[0] == campaign and place[1] >= 0 and one.seq <= upto
+            for one, place, _ in self._fresh
+        )
+
+    def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
+        """Give the newest snapshot of a campaign and its line, or raise `Damaged`."""
+        row = self.reader.execute(
+            "SELECT seq, body, digest FROM snapshots WHERE campaign = ? ORDER BY seq DESC LIMIT 1",
+            (campaign,),
+        ).get
+        if row is None:
+            return None
+        seq, body, stored = row
+        if digest(body) != stored:
+            raise Damaged("snapshot at line", seq)
+        return seq, body
+
+    def counts(self, campaign: int) -> dict[str, int]:
+        """Give what was counted so."""
+        rows = self.reader.execute(
+            "SELECT name, count FROM counters WHERE campaign = ?", (campaign,)
+        )
+        return dict(rows)
+
+    def meta(self, name: str) -> Any:
+        """Give a value that is kept beside the log, or None."""
+        return self.reader.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
+
+
+def _facts(lines: list[Stored]) -> Facts | None:
+    """Gather the lines of one decision; those that mean another decision are left out."""
+    decided = next((one.event for one in lines if isinstance(one.event, Decided)), None)
+    if decided is None:
+        return None
+    return Facts(
+        decided,
+        [
+            Line(one.seq, one.event)
+            for one in lines
+            if isinstance(one.event, (Signalled, Rewarded)) and one.event.made == decided.at
+        ],
+    )
