@@ -8,46 +8,49 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from foretell.errors import ForetellError
 from foretell.kernel import kernel
-from foretell.policies import (
-    DTs,
-    DUcb,
-    Exp3S,
-    GlrKlUcb,
-    KlUcb,
-    MetaBio,
-    NsdAdaptive,
-    NsdKl,
-    NsdKlGlr,
-    NsdPsrl,
-    NsdPsrlCp,
-    NsdUcrl2,
-    OracleNsd,
-    OracleNsdNd,
-    OraclePsrl,
-    OracleUcb,
-    OracleUcbNd,
-    SignalGlrKlUcb,
-    Spec,
-    SwTs,
-    SwUcb,
-    Ts,
-    Ucb,
-    Uniform,
-    policies,
-    policy,
-    policy_table,
-    register,
-)
-from foretell.types import Problem
 
 if TYPE_CHECKING:
     from foretell.agent import Agent, Decision
+    from foretell.client import AsyncClient, Client
+    from foretell.policies import (
+        DTs,
+        DUcb,
+        Exp3S,
+        GlrKlUcb,
+        KlUcb,
+        MetaBio,
+        NsdAdaptive,
+        NsdKl,
+        NsdKlGlr,
+        NsdPsrl,
+        NsdPsrlCp,
+        NsdUcrl2,
+        OracleNsd,
+        OracleNsdNd,
+        OraclePsrl,
+        OracleUcb,
+        OracleUcbNd,
+        SignalGlrKlUcb,
+        Spec,
+        SwTs,
+        SwUcb,
+        Ts,
+        Ucb,
+        Uniform,
+        policies,
+        policy,
+        policy_table,
+        register,
+    )
     from foretell.policies.check import check_policy
     from foretell.sim import Batch, Batches, load, simulate
+    from foretell.types import Problem
     from foretell.worlds import (
         Scenario,
         delays,
@@ -63,8 +66,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agent",
+    "AsyncClient",
     "Batch",
     "Batches",
+    "Client",
     "DTs",
     "DUcb",
     "Decision",
@@ -115,8 +120,10 @@ __all__ = [
 
 _LATER = {
     "foretell.agent": ("Agent", "Decision"),
+    "foretell.client": ("AsyncClient", "Client"),
     "foretell.policies.check": ("check_policy",),
     "foretell.sim": ("Batch", "Batches", "load", "simulate"),
+    "foretell.types": ("Problem",),
     "foretell.worlds": (
         "Scenario",
         "delays",
@@ -130,11 +137,13 @@ _LATER = {
         "suite",
     ),
 }
-_HOME = {name: module for module, names in _LATER.items() for name in names}
+_HERE = ("ForetellError", "kernel")
+_HOME = {name: "foretell.policies" for name in __all__ if name not in _HERE}
+_HOME |= {name: module for module, names in _LATER.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a part when it is first asked for, so that `import foretell` is quick."""
+    """Import a part when it is first asked for: `import foretell` is quick and loads no NumPy."""
     if name not in _HOME:
         raise AttributeError(f"module 'foretell' has no attribute {name!r}")
     value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
@@ -144,3 +153,18 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List what is there, imported or not."""
     return sorted({*globals(), *__all__})
+
+
+class _Foretell(ModuleType):
+    """This module: its `policies` stays the function when its part of that name is imported."""
+
+    @property
+    def policies(self) -> Any:
+        return importlib.import_module("foretell.policies").policies
+
+    @policies.setter
+    def policies(self, part: ModuleType) -> None:
+        pass
+
+
+sys.modules[__name__].__class__ = _Foretell

@@ -1,0 +1,40 @@
+"""What can go wrong between a client and the service.
+
+ForetellError
+├── ServiceUnavailable   no usable answer: a timeout, a lost connection, 429, 5xx
+├── ServiceRefused       the service answered that it will not do this (4xx)
+├── OutboxUnusable       the outbox cannot be read or written
+└── ClientClosed         a client that was closed, or that belongs to another process
+"""
+
+from __future__ import annotations
+
+from foretell.errors import ForetellError
+
+
+class ServiceUnavailable(ForetellError):
+    """There is no usable answer; `status` is that of an answer that could not be used."""
+
+    def __init__(self, why: str, status: int | None = None) -> None:
+        """Say why there is no answer."""
+        super().__init__(why)
+        self.status = status
+
+
+class ServiceRefused(ForetellError):
+    """The service will not do what was asked, and asking again does not help."""
+
+    def __init__(self, status: int, kind: str, title: str, detail: str) -> None:
+        """Take over what the service said, as RFC 9457 writes it."""
+        super().__init__(f"the service answered {status}: {detail or title or kind}")
+        self.status = status
+        self.type = kind
+        self.detail = detail
+
+
+class OutboxUnusable(ForetellError):
+    """The outbox cannot be read or written."""
+
+
+class ClientClosed(ForetellError):
+    """A client that was closed, or that belongs to another process."""

@@ -1,0 +1,187 @@
+"""The outbox: feedback on disk until the service has it.
+
+A SQLite file, so that a process may be killed at any moment and several processes may share one
+file; without a path, the same in memory, which ends with the process. What `put` returned from
+is on disk; a row leaves only when the service has answered for it. Rows are numbered for ever:
+no number is used twice, so removing a row that another process has sent too removes no other.
+
+A client sends its own rows as they come. Rows of others it takes up to a number that it is
+given (when it starts, and at a flush) or once they are so old that nobody else will send them.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+
+from foretell.client.errors import OutboxUnusable
+
+ORPHANED = 30.0
+"""Seconds after which a row is everyone's."""
+
+_MARK = 0x666F7265
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS waiting (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, put_at REAL NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS rejected (
+    seq INTEGER PRIMARY KEY, rejected_at REAL NOT NULL, reason TEXT NOT NULL, body BLOB NOT NULL
+);
+PRAGMA application_id = {_MARK};
+"""
+
+
+class Row(NamedTuple):
+    """An event that waits, and its place in the queue."""
+
+    seq: int
+    body: bytes
+
+
+class RejectedRow(NamedTuple):
+    """An event that the service will never take."""
+
+    body: bytes
+    reason: str
+    at: float
+
+
+class Outbox:
+    """A queue of events, usable from any thread of the process that opened it."""
+
+    def __init__(self, path: str | None) -> None:
+        """Open the file, or make it; None: keep the events in memory."""
+        self._path = path
+        self._owner = secrets.token_hex(8)
+        self._lock = threading.Lock()
+        with self._usable("opened", "name another file, or move this one away"):
+            self._base = sqlite3.connect(
+                path or ":memory:", timeout=10.0, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self._usable("opened", "name another file, or move this one away"):
+                self._prepare()
+        except OutboxUnusable:
+            self._base.close()
+            raise
+
+    def put(self, body: bytes) -> None:
+        """Keep an event: it is on disk when this returns, or an error is raised."""
+        with self._lock, self._usable("written", "this event was not kept"), self._commit():
+            self._base.execute(
+                "INSERT INTO waiting (owner, put_at, body) VALUES (?, ?, ?)",
+                (self._owner, time.time(), body),
+            )
+
+    def take(self, count: int, up_to: int) -> list[Row]:
+        """Give the oldest events that are ours to send; they stay until they are settled."""
+        return [
+            Row(*row)
+            for row in self._rows(
+                "SELECT seq, body FROM waiting WHERE owner = ? OR seq <= ? OR put_at < ? "
+                "ORDER BY seq LIMIT ?",
+                (self._owner, up_to, time.time() - ORPHANED, count),
+            )
+        ]
+
+    def settle(self, done: Sequence[int], rejected: Sequence[tuple[int, str]]) -> None:
+        """Let go of what the service has; set aside what it will never take, with the reason."""
+        with self._lock, self._usable("written", "what was sent is sent again"), self._commit():
+            self._base.executemany(
+                "INSERT OR IGNORE INTO rejected SELECT seq, ?, ?, body FROM waiting WHERE seq = ?",
+                [(time.time(), reason, seq) for seq, reason in rejected],
+            )
+            self._base.executemany(
+                "DELETE FROM waiting WHERE seq = ?",
+                [(seq,) for seq in (*done, *(seq for seq, _ in rejected))],
+            )
+
+    def count(self) -> int:
+        """Say how many events wait, of all who share the file."""
+        return int(self._rows("SELECT count(*) FROM waiting")[0][0])
+
+    def head(self) -> int:
+        """Give the number of the latest event that waits; 0: none does."""
+        return int(self._rows("SELECT coalesce(max(seq), 0) FROM waiting")[0][0])
+
+    def empty(self, up_to: int) -> bool:
+        """Say whether no event up to this number waits any more."""
+        return not self._rows("SELECT 1 FROM waiting WHERE seq <= ? LIMIT 1", (up_to,))
+
+    def rejected(self) -> list[RejectedRow]:
+        """Give what the service will never take, oldest first."""
+        rows = self._rows("SELECT body, reason, rejected_at FROM rejected ORDER BY seq")
+        return [RejectedRow(*row) for row in rows]
+
+    def fate(self) -> str:
+        """Say what becomes of the events that wait when the process ends."""
+        lost = (
+            "are lost, as there is no outbox file" if self._path is None else "stay in the outbox"
+        )
+        return f"{self.count()} events {lost}"
+
+    def close(self) -> None:
+        """Close the file; what waits stays in it."""
+        with self._lock:
+            self._base.close()
+
+    def _prepare(self) -> None:
+        mark, tables = self._base.execute(
+            "SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id"
+        ).fetchone()
+        if mark != _MARK and (mark or tables):
+            raise sqlite3.DatabaseError("it is a database of something else")
+        damage = self._base.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if damage != "ok":
+            raise sqlite3.DatabaseError("it is damaged: " + " ".join(damage.split()))
+        with suppress(sqlite3.OperationalError):  # another process is at it; any journal is safe
+            self._base.execute(f"PRAGMA journal_mode = {journal(sqlite3.sqlite_version_info)}")
+        self._base.execute("PRAGMA synchronous = FULL")
+        with self._commit():
+            for statement in _TABLES.split(";"):
+                self._base.execute(statement)
+
+    @contextmanager
+    def _commit(self) -> Iterator[None]:
+        self._base.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._base.execute("COMMIT")
+        except BaseException:
+            if self._base.in_transaction:
+                self._base.execute("ROLLBACK")
+            raise
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._lock, self._usable("read", "name another file, or move this one away"):
+            return self._base.execute(query, values).fetchall()
+
+    @contextmanager
+    def _usable(self, what: str, advice: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise OutboxUnusable(
+                f"the outbox {self._path or 'in memory'} cannot be {what}: {error}: {advice}"
+            ) from error
+
+
+def journal(version: tuple[int, ...]) -> str:
+    """Choose how SQLite keeps its promise.
+
+    A write-ahead log is quickest. Until 3.51.3 (3.50.7, 3.44.6) it could damage a file that two
+    processes write to; there a journal beside the file does the same with one more sync.
+
+    >>> journal((3, 40, 1)), journal((3, 50, 7)), journal((3, 51, 2)), journal((3, 52, 0))
+    ('PERSIST', 'WAL', 'PERSIST', 'WAL')
+    """
+    fixed = version >= (3, 51, 3) or any(
+        version[:2] == since[:2] and version >= since for since in ((3, 50, 7), (3, 44, 6))
+    )
+    return "WAL" if fixed else "PERSIST"

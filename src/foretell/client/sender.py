@@ -1,0 +1,179 @@
+"""The sender: one thread that empties an outbox into the service.
+
+It sends what waits in batches, the oldest first, the same ids on every try, and lets go only of
+what the service answered for. It never gives up on network trouble. What the service rejects is
+set aside; a key that it refuses stops the sending until the next flush.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+import time
+
+from foretell.client import wire
+from foretell.client.errors import OutboxUnusable, ServiceRefused, ServiceUnavailable
+from foretell.client.outbox import Outbox, Row
+from foretell.client.patience import asked_wait, wait
+from foretell.client.transport import Blocking
+from foretell.errors import ForetellError
+
+LARGEST = 500
+"""Events in one batch."""
+PATIENCE = 10.0
+"""Seconds that a batch may take."""
+IDLE = 30.0
+"""Seconds after which an idle sender looks for what others left behind."""
+
+_log = logging.getLogger("foretell.client")
+
+
+class Sender:
+    """Owns an outbox, a connection and the thread that works them."""
+
+    def __init__(self, outbox: Outbox, http: Blocking) -> None:
+        """Start with what an earlier process left behind."""
+        self.outbox = outbox
+        self.trouble: ForetellError | None = None
+        self._http = http
+        self._changed = threading.Condition()
+        self._fresh = False
+        self._urgent = False
+        self._closing = False
+        self._refused: ServiceRefused | None = None
+        self._up_to = outbox.head()
+        self._largest = LARGEST
+        self._tries = 0
+        self._process = os.getpid()
+        self._thread = threading.Thread(target=self._run, name="foretell-sender", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def put(self, body: bytes) -> None:
+        """Keep an event, and have it sent: at once, unless the service is in trouble."""
+        self.outbox.put(body)
+        with self._changed:
+            self._fresh = True
+            self._changed.notify_all()
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until all that waits now is sent; False: some of it is not.
+
+        What waits is tried at once, also with a key that was refused: if it is refused again,
+        that is raised.
+        """
+        end = time.monotonic() + timeout
+        head = self.outbox.head()
+        with self._changed:
+            self._up_to = max(self._up_to, head)
+            self._tries = 0
+            self._refused = None
+            self._urgent = True
+            self._changed.notify_all()
+            while not self.outbox.empty(head):
+                if self._refused is not None:
+                    raise self._refused
+                if not self._changed.wait(end - time.monotonic()):
+                    return self.outbox.empty(head)
+        return True
+
+    def close(self, timeout: float = 2.0) -> None:
+        """Send what can be sent in this time, then stop; the rest stays in the outbox."""
+        if self._closing or self._process != os.getpid():
+            return
+        atexit.unregister(self.close)
+        try:
+            sent = self.flush(timeout)
+        except ForetellError:
+            sent = False
+        if not sent:
+            _log.warning("not everything was sent: %s", self.outbox.fate())
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        try:
+            while self._rest(self._step()):
+                pass
+        finally:
+            self._http.close()
+            self.outbox.close()
+
+    def _rest(self, seconds: float | None) -> bool:
+        with self._changed:
+            self._changed.notify_all()
+            self._changed.wait_for(self._called, seconds)
+            self._fresh = self._urgent = False
+            return not self._closing
+
+    def _called(self) -> bool:
+        return self._closing or self._urgent or (self._fresh and self.trouble is None)
+
+    def _step(self) -> float | None:
+        """Send one batch; give the seconds until the next one, None: when it is asked for."""
+        try:
+            rows = self.outbox.take(self._largest, self._up_to)
+            if not rows:
+                self._well()
+                return IDLE
+            outcome = self._http.send(wire.batch([row.body for row in rows]), PATIENCE)
+            try:
+                self._settle(rows, wire.receipts(outcome, len(rows)))
+            except (ServiceRefused, ServiceUnavailable) as error:
+                return self._failed(rows, error, asked_wait(outcome))
+        except OutboxUnusable as error:
+            return self._later(error)
+        self._well()
+        self._largest = min(LARGEST, 2 * self._largest)
+        return 0.0
+
+    def _failed(
+        self, rows: list[Row], error: ServiceRefused | ServiceUnavailable, asked: float
+    ) -> float | None:
+        refused = isinstance(error, ServiceRefused)
+        if error.status == 413 or (refused and error.status in {400, 422}):
+            self._largest = max(1, len(rows) // 2)
+            if len(rows) == 1:
+                self._let_go([], [(rows[0], str(error))])
+            return 0.0
+        if isinstance(error, ServiceRefused) and error.status in {401, 403}:
+            self._trouble(error)
+            self._refused = error
+            return None
+        return asked + self._later(error)
+
+    def _settle(self, rows: list[Row], receipts: list[wire.Receipt]) -> None:
+        done, rejected = [], []
+        for row, receipt in zip(rows, receipts, strict=True):
+            if receipt.status == "rejected":
+                rejected.append((row, receipt.detail or "no reason was given"))
+            else:
+                done.append(row)
+        self._let_go(done, rejected)
+
+    def _let_go(self, done: list[Row], rejected: list[tuple[Row, str]]) -> None:
+        self.outbox.settle(
+            [row.seq for row in done], [(row.seq, reason) for row, reason in rejected]
+        )
+        for row, reason in rejected:
+            _log.warning("the service rejected %s: %s", row.body.decode(errors="replace"), reason)
+
+    def _later(self, error: ForetellError) -> float:
+        self._trouble(error)
+        self._tries += 1
+        return wait(self._tries, 0.1, 30.0)
+
+    def _trouble(self, error: ForetellError) -> None:
+        if self.trouble is None:
+            _log.warning("feedback waits in the outbox: %s", error)
+        self.trouble = error
+
+    def _well(self) -> None:
+        if self.trouble is not None:
+            _log.info("feedback is sent again")
+        self.trouble = None
+        self._tries = 0

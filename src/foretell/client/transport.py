@@ -1,0 +1,175 @@
+"""How a call travels: the only place that knows the HTTP library, once blocking, once awaited.
+
+Nothing is raised for what can happen on a network: no answer is an outcome too. The library is
+imported when a client is made, as it takes longer than all the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import ssl
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from foretell.client.patience import Budget
+from foretell.client.wire import Call, Lost, Outcome, Reply
+from foretell.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+class Site(NamedTuple):
+    """Where the service is, and what every request to it carries."""
+
+    url: str
+    headers: dict[str, str]
+
+    @classmethod
+    def of(cls, url: str, key: str | None) -> Site:
+        """Check an address and a key."""
+        try:
+            import httpx2
+        except ImportError as error:
+            raise MissingExtra(
+                "foretell.Client needs httpx2, which is not installed: "
+                "install it with pip install 'foretell[client]'"
+            ) from error
+        try:
+            parsed = httpx2.URL(url)
+        except (httpx2.InvalidURL, TypeError):
+            parsed = httpx2.URL("")
+        more = parsed.userinfo or parsed.query or parsed.fragment
+        if parsed.scheme not in {"http", "https"} or not parsed.host or more:
+            raise InvalidInput(
+                f"a service has an address like 'http://localhost:8000', got {url!r}: "
+                f"a key goes into key="
+            )
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if key is not None:
+            if not key.isascii() or not key.isprintable() or " " in key or not key:
+                raise InvalidInput(
+                    "a key is made of letters, digits and signs: check how it is read"
+                )
+            headers["Authorization"] = f"Bearer {key}"
+        return cls(str(url).rstrip("/"), headers)
+
+    def request(self, call: Call) -> httpx2.Request:
+        """Write a call as a request."""
+        import httpx2
+
+        address = self.url + call.path
+        return httpx2.Request(call.method, address, headers=self.headers, content=call.body)
+
+
+class Blocking:
+    """Sends calls from any thread and waits for the answers, over connections that are kept."""
+
+    def __init__(self, site: Site) -> None:
+        """Connect when first asked."""
+        import httpx2
+
+        self._site = site
+        self._http = httpx2.Client(timeout=None, verify=_tls())
+
+    def send(self, call: Call, seconds: float) -> Outcome:
+        """Send a call once."""
+        import httpx2
+
+        request = self._site.request(call)
+        request.extensions["timeout"] = _Left(seconds)
+        try:
+            response = self._http.send(request)
+        except (httpx2.HTTPError, OSError) as error:
+            return _lost(error, seconds)
+        return _reply(response)
+
+    def ask(self, call: Call, seconds: float) -> Outcome:
+        """Send a call until there is an answer or the time is over."""
+        budget = Budget(seconds)
+        while True:
+            outcome = self.send(call, budget.left())
+            wait = budget.wait(outcome)
+            if wait is None:
+                return outcome
+            time.sleep(wait)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+
+class Awaited:
+    """Sends calls from one event loop, over connections that are kept."""
+
+    def __init__(self, site: Site) -> None:
+        """Connect when first asked."""
+        import httpx2
+
+        self._site = site
+        self._http = httpx2.AsyncClient(timeout=None, verify=_tls())
+
+    async def send(self, call: Call, seconds: float) -> Outcome:
+        """Send a call once."""
+        import httpx2
+
+        try:
+            async with asyncio.timeout(seconds):
+                response = await self._http.send(self._site.request(call))
+        except (httpx2.HTTPError, OSError) as error:
+            return _lost(error, seconds)
+        return _reply(response)
+
+    async def ask(self, call: Call, seconds: float) -> Outcome:
+        """Send a call until there is an answer or the time is over."""
+        budget = Budget(seconds)
+        while True:
+            outcome = await self.send(call, budget.left())
+            wait = budget.wait(outcome)
+            if wait is None:
+                return outcome
+            await asyncio.sleep(wait)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+
+class _Left(dict[str, float]):
+    """The timeouts of the phases of one request: to each, what the ones before it left.
+
+    The library would give every phase (connect, write, read) the whole time.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._budget = Budget(seconds)
+
+    def get(self, _phase: str, _default: object = None) -> float:
+        return self._budget.left()
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """Read the certificates that are trusted, once: it takes longer than a decision."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+def _reply(response: httpx2.Response) -> Reply:
+    return Reply(
+        response.status_code,
+        response.content,
+        response.headers.get("Content-Type", ""),
+        response.headers.get("Retry-After", ""),
+    )
+
+
+def _lost(error: Exception, seconds: float) -> Lost:
+    import httpx2
+
+    if isinstance(error, TimeoutError | httpx2.TimeoutException):
+        return Lost(f"the service gave no answer within {seconds:.3g} s")
+    return Lost(f"the service cannot be reached: {error or type(error).__name__}")
