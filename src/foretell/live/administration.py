@@ -35,7 +35,9 @@ class Administration(Core):
     """What an administrator asks for."""
 
     def register(self, live: Running) -> None:
-        """Let a campaign be found."""
+        """Let a campaign be found; time does not go back behind the windows it has closed."""
+        self.clock.last = max(self.clock.last, live.campaign.as_of)
+        live.load = before(self.log, live.number)
         self.running[live.setup.name] = live
         self.numbers[live.number] = live
 
@@ -178,7 +180,7 @@ class Administration(Core):
 
     async def _change(self, live: Running, setup: Setup) -> api.CampaignView:
         now = self.clock.now()
-        live.campaign.advance(now, before(self.log, live.number))
+        live.campaign.advance(now, live.load)
         live.version = live.campaign.seq = self.log.append(live.number, Changed(now, setup))
         live.campaign.change(setup)
         self._changed(live)
@@ -190,9 +192,8 @@ class Administration(Core):
         live.refolding = True
         try:
             number, log = live.number, self.log
-            await self.durable()
             upto, as_of = log.head, self.clock.now()
-            live.campaign.advance(as_of, before(log, number))
+            await self.durable()
             campaign = Campaign(setup)
             for step in reread(log, number, setup, upto, as_of):
                 campaign = step
@@ -220,7 +221,7 @@ class Administration(Core):
 
     def _put(self, live: Running, campaign: Campaign, event: Refolded) -> None:
         now = self.clock.now()
-        campaign.advance(now, before(self.log, live.number))
+        campaign.advance(now, live.load)
         event = msgspec.structs.replace(event, at=now)
         live.version = campaign.seq = self.log.append(live.number, event)
         live.campaign = campaign

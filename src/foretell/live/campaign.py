@@ -110,7 +110,7 @@ class Campaign:
             self.tally.count("parked", waiting)
         reads = facts.decided.round == self.signal_place and not self.rules.signal_default
         if signal and reads and not self.undoes:
-            self._read_on(load)
+            self._read_on(event.at, load)
         late = event.at >= due
         self.tally.count("late", late)
         if isinstance(event, Rewarded) and lacks_target(event, rewards(facts.lines)):
@@ -133,9 +133,10 @@ class Campaign:
             if self.signal_next <= self.reward_next:
                 moment, facts = self.signal_next, signals.at(self.signal_place)
                 self.signal_place += 1
-                self._move(facts, facts, moment, signal_closes=True)
-                if not self.rules.signal_default:
-                    self._read_on(load)
+                closes = self.rules.signal_default
+                self._move(facts, facts, moment, reads=True, signal_closes=closes)
+                if not closes:
+                    self._read_on(moment, load)
                 self.signal_next = self._due_of_signal(signals)
             else:
                 moment, facts = self.reward_next, rewarded.at(self.reward_place)
@@ -148,7 +149,7 @@ class Campaign:
 
         `stored` is how many decisions, signals and rewards the log held.
         """
-        known = sum(int(self.tally.counts[place]) for place in range(3))
+        known = sum(self.tally.counts[:3])
         self.tally.count("parked", stored - known)
         self.refold = Refold(seq, now, self.signal_place)
         self.seq, self.as_of = seq, now
@@ -184,7 +185,7 @@ class Campaign:
         due = self.rules.signal_due(made) if signal else self.rules.reward_due(made)
         return line.event.at >= due
 
-    def _read_on(self, load: Load) -> None:
+    def _read_on(self, now: int, load: Load) -> None:
         """Read the next decisions of the stream, as far as their signals are there."""
         ahead = Ahead(load)
         while self.signal_place < self.decided:
@@ -192,7 +193,7 @@ class Campaign:
             if first_signal(self.rules, facts) is None:
                 break
             self.signal_place += 1
-            self._move(facts, facts, self.as_of, signal_closes=True)
+            self._move(facts, facts, now, reads=True)
         self.signal_next = self._due_of_signal(ahead)
 
     def _due_of_signal(self, ahead: Ahead) -> int:
@@ -211,21 +212,24 @@ class Campaign:
         after: Facts,
         now: int,
         *,
+        reads: bool = False,
         signal_closes: bool = False,
         reward_closes: bool = False,
     ) -> None:
-        """Let a decision go from one standing to the next, for the policy and for the counts."""
-        just_before = now - (signal_closes or reward_closes)
-        t = before.decided.round
-        stood = standing(self.rules, before, just_before)
-        stands = standing(self.rules, after, now)
+        """Let a decision go from one standing to the next, for the policy and for the counts.
+
+        `reads` is whether it is its turn in the stream.
+        """
+        t, closes = before.decided.round, signal_closes or reward_closes
+        stood = standing(self.rules, before, now - signal_closes, now - closes)
+        stands = standing(self.rules, after, now, now - signal_closes)
         if self.undoes:
             had, has_now = stood, stands
         else:
             known = (self.rules, self.refold, self.undoes_rewards)
-            was_read = t < self.signal_place - signal_closes
+            was_read = t < self.signal_place - reads
             was_closed = t < self.reward_place - reward_closes
-            had = told_once(*known, before, just_before, read=was_read, closed=was_closed)
+            had = told_once(*known, before, now, read=was_read, closed=was_closed)
             is_read, is_closed = t < self.signal_place, t < self.reward_place
             has_now = told_once(*known, after, now, read=is_read, closed=is_closed)
             self.tally.count("revisions", unread(has_now, stands, passed=is_read))
@@ -268,8 +272,9 @@ class Campaign:
         """Digest all that the campaign knows: the same log and moment give the same digest."""
         places = (self.decided, self.signal_place, self.reward_place)
         digest = hashlib.sha256(repr(places).encode() + fingerprint(self.state))
-        for name in ("seen", "paid", "grains", "counts"):
-            digest.update(getattr(self.tally, name).tobytes())
+        digest.update(repr(self.tally.counts).encode())
+        for counted in (self.tally.seen, self.tally.paid, self.tally.grains):
+            digest.update(counted.tobytes())
         return digest.hexdigest()[:32]
 
 

@@ -9,6 +9,7 @@ the table is its propensity, exactly, however old the table is.
 from __future__ import annotations
 
 import hashlib
+import struct
 import time
 from bisect import bisect_right
 from collections import OrderedDict
@@ -31,6 +32,8 @@ PART = 20
 TABLES = 256
 """Eligible sets whose tables are kept."""
 
+_WORDS = struct.Struct(">3Q")
+_GRAIN = 2.0**-53
 _UNUSED = np.random.Generator(np.random.SFC64(0))
 
 Fill = Callable[[Any, int, Bools, np.random.Generator, int, Floats], None]
@@ -126,8 +129,7 @@ class Chooser:
 
     def _uniforms(self, t: int) -> tuple[float, float, float]:
         """Give the random numbers of round t: any past decision can be drawn again."""
-        words = hashlib.blake2b(b"%d/%d" % (self.seed, t), digest_size=24).digest()
-        first, second, third = (
-            int.from_bytes(words[place : place + 8]) >> 11 for place in (0, 8, 16)
+        first, second, third = _WORDS.unpack(
+            hashlib.blake2b(b"%d/%d" % (self.seed, t), digest_size=24).digest()
         )
-        return first * 2.0**-53, second * 2.0**-53, third * 2.0**-53
+        return (first >> 11) * _GRAIN, (second >> 11) * _GRAIN, (third >> 11) * _GRAIN

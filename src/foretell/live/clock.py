@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = 1_000_000
 
 
 class Clock:
@@ -36,11 +38,16 @@ def text(moment: int) -> str:
     >>> text(1_700_000_000_000_001)
     '2023-11-14T22:13:20.000001Z'
     """
+    seconds, rest = divmod(moment, _SECOND)
+    return f"{_whole_seconds(seconds)}.{rest:06d}Z"
+
+
+@lru_cache(1024)
+def _whole_seconds(seconds: int) -> str:
     try:
-        written = _EPOCH + timedelta(microseconds=moment)
+        return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:-6]
     except OverflowError:
-        return "9999-12-31T23:59:59.999999Z"
-    return written.isoformat(timespec="microseconds")[:-6] + "Z"
+        return "9999-12-31T23:59:59"
 
 
 def moment(written: str) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 
 from foretell.errors import UnknownName
@@ -50,7 +49,7 @@ class Core:
 
     async def durable(self) -> None:
         """Wait until everything so far is on disk."""
-        await asyncio.shield(self.log.durable())
+        await self.log.durable()
 
     def appended(self, live: Running) -> None:
         """Note that a campaign has a new line."""

@@ -12,7 +12,6 @@ import os
 import secrets
 import time
 from collections.abc import Coroutine
-from contextlib import suppress
 from time import monotonic
 
 import apsw
@@ -27,7 +26,7 @@ from foretell.live.core import SERVER
 from foretell.live.events import Created, KeyMade, Refolded, SecretMade
 from foretell.live.intake import Intake
 from foretell.live.keyring import Keyring, key_event, new_key
-from foretell.live.loading import before, fold, rebuild, whole
+from foretell.live.loading import fold, rebuild, whole
 from foretell.live.problems import Damaged
 from foretell.live.reading import Reading
 from foretell.live.running import Running
@@ -96,6 +95,7 @@ class Engine(Intake, Administration, Reading):
             for live in engine.numbers.values():
                 await engine.compile(live)
         except BaseException:
+            engine._abandon_log()
             engine._lock.release()
             raise
         engine._tasks = [
@@ -107,6 +107,10 @@ class Engine(Intake, Administration, Reading):
     def _open_log(self) -> None:
         self.log = Log(self.path, vfs=self.vfs, relaxed=self.relaxed)
         self.log.committer.on_fail = self._close_log
+
+    def _abandon_log(self) -> None:
+        if hasattr(self, "log"):
+            self.log.abandon()
 
     def _set_clock(self, scale: float | None) -> None:
         marked = self.log.meta("time_scale")
@@ -195,7 +199,7 @@ class Engine(Intake, Administration, Reading):
             try:
                 now = self.clock.now()
                 for live in self.numbers.values():
-                    live.campaign.advance(now, before(self.log, live.number))
+                    live.campaign.advance(now, live.load)
                 lines = self.log.head - self.snapshot_head
                 waited = monotonic() - self.snapshot_time
                 if lines >= SNAPSHOT_LINES or (lines > 0 and waited > SNAPSHOT_SECONDS):
@@ -259,9 +263,7 @@ class Engine(Intake, Administration, Reading):
     async def _reopen_forever(self) -> None:
         while self.closed is not None:
             await asyncio.sleep(REOPEN_SECONDS)
-            with suppress(apsw.Error):
-                self.log.reader.close()
-                self.log.committer.connection.close()
+            self._abandon_log()
             try:
                 self._open_log()
                 self.log.set_meta("reopened", self.clock.now())
@@ -315,6 +317,7 @@ class Engine(Intake, Administration, Reading):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.closed is None:
+            self.closed = "the server is stopping"
             if self.log.head > self.snapshot_head:
                 self.keep_snapshots()
             await self.log.close()

@@ -23,7 +23,7 @@ from foretell.live.core import Core
 from foretell.live.events import Decided, Feedback
 from foretell.live.feedback import line_of, same
 from foretell.live.ledger import Line
-from foretell.live.loading import before, matching
+from foretell.live.loading import matching
 from foretell.live.problems import Conflict, Damaged, LogClosed, NotFound, RequestProblem, Unusable
 from foretell.live.running import Running
 from foretell.live.tokens import Token, read, sign
@@ -66,7 +66,7 @@ class Intake(Core):
             raise Conflict(f"the campaign {name!r} is {setup.status}: start it to decide")
         eligible = live.eligible(ask.eligible)
         now = self.clock.now()
-        campaign.advance(now, before(self.log, number))
+        campaign.advance(now, live.load)
         unit = None if ask.unit is None else self.unit(ask.unit)
         t = campaign.decided
         choice = self._sticky(live, unit, eligible) if setup.sticky and unit else None
@@ -165,11 +165,10 @@ class Intake(Core):
                 )
             self._count(live, "duplicates")
             return api.Receipt("duplicate", event.event_id)
-        load = before(self.log, live.number)
-        live.campaign.advance(event.at, load)
+        live.campaign.advance(event.at, live.load)
         facts = matching(self.log.facts(live.number, token.round), token.made)
         seq = self.log.append(live.number, event, token.round, key)
-        status = live.campaign.take(Line(seq, event), facts, load)
+        status = live.campaign.take(Line(seq, event), facts, live.load)
         live.campaign.seq = seq
         self.appended(live)
         return api.Receipt(status, event.event_id)  # type: ignore[arg-type]

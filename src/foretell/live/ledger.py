@@ -78,10 +78,16 @@ class Standing(NamedTuple):
 NOTHING = Standing(None, None)
 
 
-def standing(rules: Rules, facts: Facts, now: int) -> Standing:
-    """Give what a decision stands at: the strongest signal, and the sum of its rewards."""
+def standing(rules: Rules, facts: Facts, now: int, reward_now: int | None = None) -> Standing:
+    """Give what a decision stands at: the strongest signal, and the sum of its rewards.
+
+    `reward_now` tells the windows of rewards another time: of two windows that close at the same
+    moment that of the signal is the first.
+    """
     signal = _signal(rules, facts, now)
-    return NOTHING if signal is None else Standing(signal, settled_reward(rules, facts, now))
+    if signal is None:
+        return NOTHING
+    return Standing(signal, settled_reward(rules, facts, now if reward_now is None else reward_now))
 
 
 def _signal(rules: Rules, facts: Facts, now: int) -> int | None:

@@ -31,12 +31,12 @@ STEP = 256
 def fold(campaign: Campaign, stored: Stored, log: Lines) -> None:
     """Take one line of a campaign into its state."""
     seq, number, event = stored
-    load = before(log, number, seq)
-    campaign.advance(event.at, load)
+    campaign.advance(event.at, before(log, number, seq))
     if isinstance(event, Decided):
         campaign.decide(event)
     elif isinstance(event, (Signalled, Rewarded)):
         facts = log.facts(number, event.round, seq)
+        load = before(log, number, seq + 1)
         campaign.take(Line(seq, event), matching(facts, event.made), load)
     elif isinstance(event, Changed):
         campaign.change(event.setup)
@@ -93,11 +93,22 @@ def rebuild(log: Lines, number: int) -> Iterator[Campaign]:
 def catch_up(
     campaign: Campaign, log: Lines, number: int, after: int, upto: int | None = None
 ) -> Iterator[Campaign]:
-    """Fold the lines of a campaign after a line."""
-    for stored in log.scan(after, upto):
-        if stored.campaign == number:
-            fold(campaign, stored, log)
-        if stored.seq % STEP == 0:
+    """Fold the lines of a campaign after a line.
+
+    With `upto`, which must be committed, others may use the log between two steps. No reading is
+    under way then: while one is, a connection sees nothing that was committed since.
+    """
+    if upto is None:
+        for stored in log.scan(after):
+            if stored.campaign == number:
+                fold(campaign, stored, log)
+            if stored.seq % STEP == 0:
+                yield campaign
+    else:
+        for first in range(after, upto, STEP):
+            for stored in list(log.scan(first, min(first + STEP, upto))):
+                if stored.campaign == number:
+                    fold(campaign, stored, log)
             yield campaign
     yield campaign
 

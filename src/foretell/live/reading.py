@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from foretell.live import api, reports
 from foretell.live.core import Core
 from foretell.live.ledger import Facts
-from foretell.live.loading import before, matching
+from foretell.live.loading import matching
 from foretell.live.problems import NotFound
 from foretell.live.running import Running
 from foretell.live.store.copies import back_up
@@ -63,7 +63,7 @@ class Reading(Core):
         unknown = NotFound("there is no such decision: send its id as the service gave it")
         if token is None or live is None:
             raise unknown
-        live.campaign.advance(self.clock.now(), before(self.log, live.number))
+        live.campaign.advance(self.clock.now(), live.load)
         facts = matching(self.log.facts(live.number, token.round), token.made)
         if facts is None:
             raise unknown
@@ -100,5 +100,5 @@ class Reading(Core):
 
     def _current(self, name: str) -> Running:
         live = self.live(name)
-        live.campaign.advance(self.clock.now(), before(self.log, live.number))
+        live.campaign.advance(self.clock.now(), live.load)
         return live

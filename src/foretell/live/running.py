@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from foretell.errors import UnknownName
+from foretell.live.ahead import Load
 from foretell.live.api import ActionView, CampaignView
 from foretell.live.campaign import Campaign
 from foretell.live.chooser import Chooser, Eligible
@@ -27,6 +28,8 @@ class Running:
     """The line that set it as it is."""
     counts: dict[str, int] = field(default_factory=dict)
     """What leaves no line: duplicates and rejections."""
+    load: Load = field(init=False)
+    """Gives its decisions as they are now."""
     dirty: bool = True
     """Whether there are lines since its last snapshot."""
     refolding: bool = False

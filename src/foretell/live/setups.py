@@ -105,6 +105,11 @@ def checked(setup: Setup) -> Setup:
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise InvalidInput(f"each {kind} needs a name of its own, got {twice[0]!r} twice")
+    if setup.signal_silence == "default" and setup.signals[0] != SILENT:
+        raise InvalidInput(
+            f"silence can become a signal only where {SILENT!r} is the first of them, "
+            f"got {list(setup.signals)}: make another campaign"
+        )
     spec = policy(setup.policy)
     if entry(spec).lab_only:
         raise InvalidInput(

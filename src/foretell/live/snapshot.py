@@ -68,8 +68,7 @@ def unpack(body: bytes) -> Campaign | None:
     for name, value in leaves(campaign.state):
         if isinstance(value, np.ndarray):
             value[...] = _unpacked(snapshot.state[name])
-    for name, packed in snapshot.tally.items():
-        setattr(campaign.tally, name, _unpacked(packed).copy())
+    campaign.tally.restore({name: _unpacked(one) for name, one in snapshot.tally.items()})
     return campaign
 
 

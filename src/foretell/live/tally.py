@@ -38,8 +38,8 @@ class Tally:
     """(actions, signals): settled rewards."""
     grains: Ints = field(init=False)
     """(actions, signals): their sum in grains of the unit reward."""
-    counts: Ints = field(default_factory=lambda: _zeros(len(COUNTS)))
-    clock: Ints = field(default_factory=lambda: np.array([-1, SECOND], np.int64))
+    counts: list[int] = field(default_factory=lambda: [0] * len(COUNTS))
+    clock: list[int] = field(default_factory=lambda: [-1, SECOND])
     """When the first stretch began (−1: not yet), and how long one is, in microseconds."""
     decided: Ints = field(init=False)
     """(stretches, actions): decisions."""
@@ -98,14 +98,19 @@ class Tally:
     def arrays(self) -> dict[str, Ints]:
         """Give every count by its name."""
         names = ("seen", "paid", "grains", "counts", "clock", "decided", "signalled", "rewarded")
-        return {name: getattr(self, name) for name in names}
+        return {name: np.asarray(getattr(self, name), np.int64) for name in names}
+
+    def restore(self, arrays: dict[str, Ints]) -> None:
+        """Take counts as `arrays` gave them."""
+        for name, array in arrays.items():
+            setattr(self, name, array.tolist() if name in ("counts", "clock") else array.copy())
 
     def _stretch(self, made: int) -> int:
         if self.clock[0] < 0:
             self.clock[0] = made
         while (made - self.clock[0]) // self.clock[1] >= self.decided.shape[0]:
             self._double()
-        return max(0, int((made - self.clock[0]) // self.clock[1]))
+        return max(0, (made - self.clock[0]) // self.clock[1])
 
     def _double(self) -> None:
         """Make each stretch twice as long, in as many places."""

@@ -24,6 +24,14 @@ ROWS = 32
 _ONE = "(?, ?, ?, ?, ?, ?, ?)"
 
 
+class Commit(asyncio.Future[None]):
+    """What many wait for: none of them can cancel it for the others."""
+
+    def cancel(self, msg: object = None) -> bool:  # noqa: ARG002  (a future's signature)
+        """Go on: whoever is cancelled is told so when the commit is done."""
+        return False
+
+
 class Committer:
     """Owns the one connection that writes."""
 
@@ -42,8 +50,8 @@ class Committer:
         self._statements: list[Statement] = []
         self._strict = False
         self._last = 0
-        self._next: asyncio.Future[None] = self._loop.create_future()
-        self._running: asyncio.Future[None] | None = None
+        self._next = Commit(loop=self._loop)
+        self._running: Commit | None = None
         self._scheduled = False
         self._synchronous = "full"
         self._work: SimpleQueue[str] = SimpleQueue()
@@ -74,7 +82,10 @@ class Committer:
         if self._running is not None:
             return self._running
         done: asyncio.Future[None] = self._loop.create_future()
-        done.set_result(None)
+        if self.error is None:
+            done.set_result(None)
+        else:  # what was appended before it failed, and not waited for yet, was not taken in
+            done.set_exception(_closed(self.error))
         return done
 
     def _schedule(self) -> None:
@@ -90,7 +101,7 @@ class Committer:
         rows, statements, self._running = self._rows, self._statements, self._next
         strict, last = self._strict or not self.relaxed, self._last
         self._rows, self._statements, self._strict = [], [], False
-        self._next = self._loop.create_future()
+        self._next = Commit(loop=self._loop)
         try:
             self._insert(rows, statements, strict=strict)
         except Exception as error:  # noqa: BLE001  (whatever it is, nobody may wait for ever)
@@ -143,21 +154,30 @@ class Committer:
         if self._rows or self._statements:
             self._start()
 
-    def _fail(self, future: asyncio.Future[None], error: Exception) -> None:
+    def _fail(self, future: Commit, error: Exception) -> None:
         """Close: nothing of what is queued was taken in."""
         self.error = error
-        closed = LogClosed(f"the log cannot be written ({error}): nothing was taken in, try again")
+        closed = _closed(error)
         self._rows, self._statements = [], []
         for waiting in (future, self._next):
             if not waiting.done():
                 waiting.set_exception(closed)
                 waiting.exception()  # it may be that nobody waits
-        self._next = self._loop.create_future()
+        self._next = Commit(loop=self._loop)
+        self.stop()
         self.on_fail(error)
+
+    def stop(self) -> None:
+        """Let the thread end when it is done with what it does."""
+        self._work.put("stop")
 
     async def close(self) -> None:
         """Commit what is queued, and stop."""
         while self.error is None and (self._running or self._rows or self._statements):
             await asyncio.wait([self.durable()])
-        self._work.put("stop")
+        self.stop()
         await asyncio.to_thread(self._thread.join)
+
+
+def _closed(error: Exception) -> LogClosed:
+    return LogClosed(f"the log cannot be written ({error}): nothing was taken in, try again")

@@ -12,7 +12,7 @@ from foretell.live.snapshot import digest
 from foretell.live.store.committer import Committer
 from foretell.live.store.lines import Lines, Stored
 from foretell.live.store.record import NO_ROUND, record
-from foretell.live.store.schema import connect
+from foretell.live.store.schema import connect, let_go
 
 
 class Log(Lines):
@@ -25,14 +25,18 @@ class Log(Lines):
         self.path = path
         self.vfs = vfs
         writer = connect(path, write=True, vfs=vfs)
-        if check:
-            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        super().__init__(connect(path, write=False, vfs=vfs))
+        try:
+            if check:
+                writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            super().__init__(connect(path, write=False, vfs=vfs))
+            self.link = self.link_at(self.head)
+            self.last_at = 0 if self.head == 0 else next(self.scan(self.head - 1)).event.at
+        except BaseException:
+            let_go(writer)
+            raise
         self.committer = Committer(writer, relaxed=relaxed)
         self.committer.on_done = self.settled
         self.committer.committed = self.head
-        self.link = self.link_at(self.head)
-        self.last_at = 0 if self.head == 0 else next(self.scan(self.head - 1)).event.at
 
     def append(
         self,
@@ -105,3 +109,9 @@ class Log(Lines):
         await self.committer.close()
         self.reader.close()
         self.committer.connection.close()
+
+    def abandon(self) -> None:
+        """Let go of a database that cannot be written; what is queued is not taken in."""
+        self.committer.stop()
+        let_go(self.reader)
+        let_go(self.committer.connection)

@@ -58,12 +58,12 @@ def link_after(before: bytes, check: int, body: bytes) -> bytes:
 def event_of(row: tuple[int, int, int, str | None, bytes, int, bytes]) -> AnyEvent:
     """Read a stored line, or raise `Damaged` with its number."""
     seq, campaign, about, key, body, check, _ = row
-    if _checksum(seq, campaign, about, key, body) != check:
-        raise Damaged("line", seq)
     try:
-        return decode(body)
-    except msgspec.MsgspecError:
-        raise Damaged("line", seq) from None
+        if _checksum(seq, campaign, about, key, body) == check:
+            return decode(body)
+    except (msgspec.MsgspecError, struct.error, TypeError, ValueError, AttributeError):
+        pass  # what is damaged may be of another type than it was
+    raise Damaged("line", seq)
 
 
 def _checksum(seq: int, campaign: int, about: int, key: str | None, body: bytes) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -60,6 +61,7 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
     flags = (
         apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if write else apsw.SQLITE_OPEN_READONLY
     )
+    connection = None
     try:
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
         connection.set_busy_timeout(5000)
@@ -73,15 +75,25 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
             _prepare(connection, path)
         else:
             connection.pragma("query_only", "on")
-    except (apsw.NotADBError, apsw.CorruptError):
-        raise DamagedFile(
-            f"{path!r} is no foretell database, or is damaged: restore it from a backup"
-        ) from None
-    except apsw.CantOpenError:
-        raise InvalidInput(
-            f"cannot open the database {path!r}: its folder must exist and be writable"
-        ) from None
+    except BaseException as error:
+        if connection is not None:
+            let_go(connection)
+        if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
+            raise DamagedFile(
+                f"{path!r} is no foretell database, or is damaged: restore it from a backup"
+            ) from None
+        if isinstance(error, apsw.CantOpenError):
+            raise InvalidInput(
+                f"cannot open the database {path!r}: its folder must exist and be writable"
+            ) from None
+        raise
     return connection
+
+
+def let_go(connection: apsw.Connection) -> None:
+    """Close a connection of which nothing is hoped any more."""
+    with suppress(apsw.Error):
+        connection.close()
 
 
 def _prepare(connection: apsw.Connection, path: str) -> None:

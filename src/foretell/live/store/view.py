@@ -12,20 +12,18 @@ from typing import Any
 import apsw
 
 from foretell.errors import DamagedFile
-from foretell.live.store.log import Log, Stored
+from foretell.live.store.lines import Lines, Stored
 from foretell.live.store.record import COLUMNS, event_of
 from foretell.live.store.schema import connect
 
 
-class View(Log):
+class View(Lines):
     """A log that ends at `head`, and has one campaign."""
 
     def __init__(self, reader: apsw.Connection, campaign: int) -> None:
         """Read up to the newest line."""
-        self.reader = reader
+        super().__init__(reader)
         self.campaign = campaign
-        self.head = reader.execute("SELECT ifnull(max(seq), 0) FROM events").get
-        self._about, self._keys, self._fresh = {}, {}, []
 
     def scan(self, after: int = 0, upto: int | None = None) -> Iterator[Stored]:
         """Read the campaign's lines after one in order; whoever checks the chain reads all."""
