@@ -138,7 +138,7 @@ class Administration(Core):
         self.must_write()
         event = self.keyring.find(key_id)
         if event is None:
-            raise NotFound(f"there is no key {key_id!r}: list the keys to see their ids")
+            raise NotFound("there is no key with this id: list the keys to see their ids")
         if "admin" in event.scopes and self.keyring.admins() == 1:
             raise Conflict("this is the last key with the scope admin: make another one first")
         self.server_line(KeyRevoked(self.clock.now(), key_id))

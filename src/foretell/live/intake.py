@@ -202,7 +202,7 @@ def _attempt(work: Callable[[Any], Done], what: Any) -> Done | api.Receipt:
         return work(what)
     except (Damaged, LogClosed):
         raise
-    except (ForetellError, msgspec.MsgspecError, RecursionError) as error:
+    except (ForetellError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         return api.Receipt("rejected", detail=str(error))
 
 

@@ -134,6 +134,14 @@ class Setting(NamedTuple):
             return "none"
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
+    @property
+    def form(self) -> str:
+        """Give the form of its values in a few signs: INTEGER, NUMBER, TEXT, or the choices."""
+        parts = list(_parts(self.kind))
+        choices = [part for part in parts if isinstance(part, str)]
+        kinds = {int: "INTEGER", float: "NUMBER"}
+        return "|".join(choices) or next((kinds[part] for part in parts if part in kinds), "TEXT")
+
     def read(self, value: Any, where: str, *, text: bool) -> Any:
         """Give a value, or say what it must be; a flag or a variable is `text`."""
         try:

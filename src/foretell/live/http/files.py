@@ -1,0 +1,55 @@
+"""Files that live as long as a request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+from foretell.live.http.call import Reply
+
+_PIECE = 1 << 18
+
+
+class SentFile:
+    """A file in a directory of its own, read piece by piece; closing it removes both."""
+
+    def __init__(self, directory: TemporaryDirectory[str], file: BinaryIO) -> None:
+        """Take over the directory."""
+        self._directory = directory
+        self._file = file
+
+    def __aiter__(self) -> SentFile:
+        """Go through the pieces."""
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Read the next piece, without holding up other requests."""
+        part = await asyncio.to_thread(self._file.read, _PIECE)
+        if not part:
+            raise StopAsyncIteration
+        return part
+
+    async def aclose(self) -> None:
+        """Remove the directory and all that is in it."""
+        self._file.close()
+        await asyncio.to_thread(self._directory.cleanup)
+
+
+async def send_file(write: Callable[[str], Awaitable[None]], name: str, media: bytes) -> Reply:
+    """Let `write` fill a new file, and reply with it; nothing is left of it after that."""
+    directory = TemporaryDirectory(prefix="foretell-")
+    path = Path(directory.name) / name
+    try:
+        await write(str(path))
+        file = path.open("rb")
+    except BaseException:
+        await asyncio.to_thread(directory.cleanup)
+        raise
+    headers = (
+        (b"content-length", b"%d" % path.stat().st_size),
+        (b"content-disposition", f'attachment; filename="{name}"'.encode()),
+    )
+    return Reply(200, SentFile(directory, file), headers, media)
