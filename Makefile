@@ -15,7 +15,7 @@ export UV_PYTHON_DOWNLOADS := never
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo test check browser lint leaderboard bench lock clean
+.PHONY: help setup demo serve test check browser lint leaderboard bench lock clean
 
 help: ## Say what can be made
 	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -24,6 +24,9 @@ setup: $(STAMP) ## Build .venv with the project and all extras (PYTHON=... picks
 
 demo: $(STAMP) ## Reproduce the paper; the report goes to out/report
 	$(BIN)/foretell reproduce --out out/report
+
+serve: $(STAMP) ## Start the decision service at port 8000, on foretell.db (FLAGS="--port 9000" sets more)
+	$(BIN)/foretell serve $(FLAGS)
 
 test: lint browser ## Run every check and every test
 	$(BIN)/python -m pytest -q -n $(JOBS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from foretell.live.settings import settings_markdown
 from foretell.policies import policy_markdown
 from foretell.studies.leaderboard import load_leaderboard
 from foretell.studies.leaderboard_report import markdown
@@ -18,7 +19,10 @@ DOCS = Path(__file__).parent
 
 def tables() -> dict[str, tuple[Path, str]]:
     """Give every generated table by the name of its marks, with its page."""
-    made = {"policies": (DOCS / "policies" / "index.md", policy_markdown())}
+    made = {
+        "policies": (DOCS / "policies" / "index.md", policy_markdown()),
+        "settings": (DOCS / "live.md", settings_markdown()),
+    }
     if (DOCS / "leaderboard.json").is_file():
         made["leaderboard"] = (DOCS / "leaderboard.md", markdown(load_leaderboard(DOCS)))
     return made

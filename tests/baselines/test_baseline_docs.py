@@ -23,7 +23,7 @@ def generator() -> Any:
     return module
 
 
-@pytest.mark.parametrize("name", ["policies", "leaderboard"])
+@pytest.mark.parametrize("name", ["policies", "leaderboard", "settings"])
 def test_a_generated_table_is_what_the_code_says(name: str) -> None:
     made = generator()
     tables = made.tables()

@@ -6,10 +6,15 @@ import sys
 
 import click
 
+from foretell.cli.backup import backup, restore
 from foretell.cli.bounds import bounds
+from foretell.cli.keys import keys
 from foretell.cli.leaderboard import leaderboard
 from foretell.cli.lists import list_policies, list_scenarios
 from foretell.cli.reproduce import reproduce, run_study
+from foretell.cli.serve import serve
+from foretell.cli.traffic import simulate_traffic
+from foretell.cli.verify import verify
 from foretell.cli.version import version
 from foretell.errors import ForetellError
 
@@ -19,7 +24,21 @@ def cli() -> None:
     """Decide now, on outcomes known only much later, in a world that keeps changing."""
 
 
-for command in (reproduce, run_study, leaderboard, bounds, list_policies, list_scenarios, version):
+for command in (
+    reproduce,
+    run_study,
+    leaderboard,
+    bounds,
+    list_policies,
+    list_scenarios,
+    serve,
+    keys,
+    verify,
+    backup,
+    restore,
+    simulate_traffic,
+    version,
+):
     cli.add_command(command)
 
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+import numpy as np
+
 from foretell.live.ahead import Ahead, Load
 from foretell.live.events import Decided, Rewarded, Setup, Signalled
 from foretell.live.ledger import (
@@ -30,12 +32,13 @@ from foretell.live.ledger import (
     standing,
     unmatched,
 )
+from foretell.live.manner import manner_of, problem_of
 from foretell.live.tally import Tally
 from foretell.live.told import Refold, told_once, unread
-from foretell.policies.registry import entry, policy, start
+from foretell.policies.registry import policy, start
 from foretell.policies.state import fingerprint, grow
-from foretell.policies.verbs import credit, has, observe, play, uncredit, unobserve
-from foretell.types import Problem, RewardScale
+from foretell.policies.verbs import credit, observe, play, uncredit, unobserve
+from foretell.types import Bools, RewardScale
 
 NEVER = 2**62
 """A moment that does not come."""
@@ -60,13 +63,7 @@ class Campaign:
         self.signal_next = NEVER
         self.reward_next = NEVER
         self.refold = Refold(0, 0, 0)
-        self._set_manner()
-
-    def _set_manner(self) -> None:
-        self.undoes_rewards = has(uncredit, self.state)
-        self.undoes = (
-            self.undoes_rewards and has(unobserve, self.state) and not entry(self.spec).stream
-        )
+        self.blind, self.undoes_rewards, self.undoes = manner_of(self.spec, problem_of(setup))
         self.waits_for_signals = self.rules.signal_default or not self.undoes
 
     def change(self, setup: Setup) -> None:
@@ -268,6 +265,12 @@ class Campaign:
         low, high = self.setup.reward_range
         return self.scale.unit(min(max(reward, low), high))
 
+    def waited_for(self) -> Bools:
+        """Mark the actions that were played, and of which the policy was told nothing yet."""
+        known = self.tally.paid if self.blind else self.tally.seen
+        untold = ~known.any(axis=1)
+        return np.logical_and(untold, self.tally.decided.any(axis=0))
+
     def digest(self) -> str:
         """Digest all that the campaign knows: the same log and moment give the same digest."""
         places = (self.decided, self.signal_place, self.reward_place)
@@ -276,8 +279,3 @@ class Campaign:
         for counted in (self.tally.seen, self.tally.paid, self.tally.grains):
             digest.update(counted.tobytes())
         return digest.hexdigest()[:32]
-
-
-def problem_of(setup: Setup) -> Problem:
-    """Give the problem that a campaign's policy is told."""
-    return Problem(len(setup.actions), len(setup.signals))

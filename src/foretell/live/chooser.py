@@ -4,6 +4,11 @@ What a policy would play is a table of shares, made for one state and one eligib
 that is cheap to make is made anew for every decision; a dear one is kept for a while, so that
 making tables takes a small part of the time. A decision is drawn from the table, so its share in
 the table is its propensity, exactly, however old the table is.
+
+An index policy would play an action of which it has not been told anything again and again, until
+the first signal is there: for an action added to a running campaign, all traffic for as long as a
+window is open. So actions that are waited for get an even share of the decisions, and the rest
+goes to the best of the others.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foretell.live.api import Mode
+from foretell.live.campaign import Campaign
 from foretell.policies.draw import share_writer
 from foretell.policies.verbs import has, indices
 from foretell.types import Bools, Floats
@@ -83,14 +89,18 @@ class Chooser:
         self._tables: OrderedDict[bytes, Table] = OrderedDict()
 
     def choose(
-        self, state: Any, seq: int, t: int, eligible: Eligible, explore: float, holdout: float
+        self,
+        campaign: Campaign,
+        eligible: Eligible,
     ) -> Choice:
-        """Choose for round t, by the policy, or at random for exploration or as a holdout."""
+        """Choose for the next round, by the policy, for exploration or as a holdout."""
+        t, seq, setup = campaign.decided, campaign.seq, campaign.setup
+        explore, holdout = setup.explore, setup.holdout
         held, explored, drawn = self._uniforms(t)
         count = len(eligible.places)
         if held < holdout:
             return Choice(eligible.places[int(drawn * count)], 1.0 / count, "holdout", seq)
-        table = self._table(state, seq, t, eligible)
+        table = self._table(campaign, eligible)
         mode: Mode = "explore" if explored < explore else "policy"
         if mode == "explore":
             action = eligible.places[int(drawn * count)]
@@ -99,16 +109,14 @@ class Chooser:
         propensity = explore / count + (1.0 - explore) * table.shares[action]
         return Choice(action, propensity, mode, table.seq)
 
-    def _table(self, state: Any, seq: int, t: int, eligible: Eligible) -> Table:
-        table = self._tables.get(eligible.bits)
+    def _table(self, campaign: Campaign, eligible: Eligible) -> Table:
+        table, seq = self._tables.get(eligible.bits), campaign.seq
         now = time.perf_counter()
         if table is not None and (
             table.took >= CHEAP and (table.seq == seq or now < table.made + PART * table.took)
         ):
             return table
-        shares = np.empty(eligible.mask.size)
-        write = self.fill or share_writer(state)
-        write(state, t, eligible.mask, self._rng(state, t), DRAWS, shares)
+        shares = self._shares(campaign, eligible.mask)
         took = time.perf_counter() - now
         table = Table(shares.tolist(), np.cumsum(shares).tolist(), seq, now, took)
         self._tables[eligible.bits] = table
@@ -116,6 +124,23 @@ class Chooser:
         if len(self._tables) > TABLES:
             self._tables.popitem(last=False)
         return table
+
+    def _shares(self, campaign: Campaign, mask: Bools) -> Floats:
+        shares = self._write(campaign, mask)
+        if has(indices, campaign.state):
+            waited = campaign.waited_for() & mask
+            others = mask & ~waited
+            if others.any() and not shares[others].any():
+                part = waited.sum() / mask.sum()
+                shares = part * shares + (1.0 - part) * self._write(campaign, others)
+        return shares
+
+    def _write(self, campaign: Campaign, mask: Bools) -> Floats:
+        state, t = campaign.state, campaign.decided
+        shares = np.empty(mask.size)
+        write = self.fill or share_writer(state)
+        write(state, t, mask, self._rng(state, t), DRAWS, shares)
+        return shares
 
     def _rng(self, state: Any, t: int) -> np.random.Generator:
         """Give the random numbers of a table; those of an index policy need none."""

@@ -71,9 +71,7 @@ class Intake(Core):
         t = campaign.decided
         choice = self._sticky(live, unit, eligible) if setup.sticky and unit else None
         if choice is None:
-            choice = live.chooser.choose(
-                campaign.state, campaign.seq, t, eligible, setup.explore, setup.holdout
-            )
+            choice = live.chooser.choose(campaign, eligible)
         event = Decided(
             now,
             t,

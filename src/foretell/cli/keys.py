@@ -1,0 +1,161 @@
+"""`foretell keys`: who may ask the service for what."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
+from urllib.parse import quote
+
+import click
+import msgspec
+
+from foretell.cli.extra import serve_extra
+from foretell.cli.output import print_table
+from foretell.cli.place import address, existing_database, place_options
+from foretell.cli.remote import Remote
+from foretell.errors import InvalidInput
+from foretell.live import api
+
+if TYPE_CHECKING:
+    from foretell.live.engine import Engine
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+Given = TypeVar("Given")
+
+
+@click.group()
+def keys() -> None:
+    """List, make and revoke keys.
+
+    Give --url and --key for a running service, or --db for the database of a stopped one.
+    """
+
+
+@keys.command("list")
+@place_options
+@_JSON
+def list_keys(url: str | None, key: str | None, db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes it
+    """List the valid keys, without their secrets."""
+    listed = _keeper(url, key, db).listed()
+    if as_json:
+        _print_json(listed)
+        return
+    rows = [(one.id, one.name, ", ".join(one.scopes), one.created_at) for one in listed]
+    print_table("Keys", ("id", "name", "scopes", "created at"), rows, as_json=False)
+
+
+@keys.command("make")
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice(get_args(api.Scope)),
+    multiple=True,
+    required=True,
+    help="What it may do; can be given several times.",
+)
+@place_options
+@_JSON
+def make_key(
+    name: str,
+    scopes: tuple[api.Scope, ...],
+    url: str | None,
+    key: str | None,
+    db: str | None,
+    as_json: bool,  # noqa: FBT001  click passes it
+) -> None:
+    """Make a key with a NAME of your choice; it can be read this once."""
+    made = _keeper(url, key, db).made(_new_key(name, scopes))
+    if as_json:
+        _print_json(made)
+    else:
+        click.echo(f"{made.key}\n\nIts id is {made.id}. The key is shown only this once: keep it.")
+
+
+@keys.command("revoke")
+@click.argument("id")
+@place_options
+def revoke_key(id: str, url: str | None, key: str | None, db: str | None) -> None:  # noqa: A002  its name in the help
+    """Make the key with this ID invalid, from now on."""
+    _keeper(url, key, db).revoked(id)
+    click.echo(f"The key {id} is not valid any more.")
+
+
+def _print_json(value: object) -> None:
+    click.echo(json.dumps(msgspec.to_builtins(value), indent=2))
+
+
+def _new_key(name: str, scopes: tuple[api.Scope, ...]) -> api.NewKey:
+    try:
+        return msgspec.convert({"name": name, "scopes": scopes}, api.NewKey)
+    except msgspec.ValidationError:
+        raise InvalidInput(
+            f"the name of a key has at most 100 letters, digits, '.', '_' and '-', got {name!r}"
+        ) from None
+
+
+class _Keeper(Protocol):
+    """Where keys are kept."""
+
+    def listed(self) -> list[api.KeyView]: ...
+
+    def made(self, new: api.NewKey) -> api.KeyMade: ...
+
+    def revoked(self, key_id: str) -> None: ...
+
+
+def _keeper(url: str | None, key: str | None, db: str | None) -> _Keeper:
+    at = address(url, db)
+    return _Service(Remote(at, key)) if at else _Database(existing_database(db))
+
+
+class _Service:
+    """A running service."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    def listed(self) -> list[api.KeyView]:
+        return msgspec.json.decode(self._remote.ask("GET", "/v1/keys"), type=api.KeyList).keys
+
+    def made(self, new: api.NewKey) -> api.KeyMade:
+        return msgspec.json.decode(self._remote.ask("POST", "/v1/keys", new), type=api.KeyMade)
+
+    def revoked(self, key_id: str) -> None:
+        self._remote.ask("DELETE", f"/v1/keys/{quote(key_id, safe='')}")
+
+
+class _Database:
+    """The database of a service that is stopped: its engine is opened for a moment."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def listed(self) -> list[api.KeyView]:
+        async def work(engine: Engine) -> list[api.KeyView]:
+            return engine.keys()
+
+        return self._done(work)
+
+    def made(self, new: api.NewKey) -> api.KeyMade:
+        return self._done(lambda engine: engine.make_key(new))
+
+    def revoked(self, key_id: str) -> None:
+        self._done(lambda engine: engine.revoke_key(key_id))
+
+    def _done(self, work: Callable[[Engine], Coroutine[Any, Any, Given]]) -> Given:
+        with serve_extra():
+            from foretell.live.engine import Engine
+            from foretell.live.store.faults import in_a_sentence
+
+        async def opened() -> Given:
+            engine = await Engine.open(self._path)
+            try:
+                return await work(engine)
+            finally:
+                await engine.close()
+
+        with in_a_sentence(self._path):
+            return asyncio.run(opened())

@@ -1,0 +1,61 @@
+"""`foretell serve`: the decision service."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from foretell.cli.extra import serve_extra
+from foretell.live.settings import ADMIN_KEY, PREFIX, Settings, known_settings, read_settings
+
+if TYPE_CHECKING:
+    from foretell.live.serving import Started
+
+
+def _setting_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command a flag for each setting; what it must be is checked with the others."""
+    for one in reversed(known_settings().values()):
+        words = f"{one.words}  [{one.variable}; default: {one.shown}]"
+        command = click.option(one.flag, one.name, metavar=one.form, help=words)(command)
+    return command
+
+
+@click.command(
+    epilog=f"The environment variable {ADMIN_KEY} sets the first admin key, for automation; "
+    "without it one is made and printed at the first start. How to go on: docs/live.md."
+)
+@_setting_options
+@click.option(
+    "--config", metavar="FILE", help=f"Settings as a TOML file, by their names.  [{PREFIX}CONFIG]"
+)
+def serve(config: str | None, **flags: Any) -> None:
+    """Serve decisions over HTTP, from one database file.
+
+    Each setting comes from its flag, else from its environment variable, else from the TOML file.
+    SIGTERM and Ctrl-C finish the requests in flight and stop; a second one stops at once, and
+    loses nothing that was acknowledged.
+    """
+    settings = read_settings(flags, os.environ, config)
+    with serve_extra():
+        from foretell.live.serving import serve as run
+    stopped_by = run(settings, os.environ.get(ADMIN_KEY) or None, lambda s: _tell(settings, s))
+    if stopped_by == signal.SIGINT:
+        raise KeyboardInterrupt
+
+
+def _tell(settings: Settings, started: Started) -> None:
+    """Say where the service is and, at the first start, with which key."""
+    click.echo(f"foretell serves {settings.db} at {started.url} (read {started.url}/docs)")
+    if started.first_key is None:
+        return
+    click.echo(
+        f"\nThis is the first start. Your admin key, which is shown only this once:\n\n"
+        f"  {started.first_key}\n\n"
+        f"Keep it, and go on with\n\n"
+        f"  export KEY={started.first_key}\n"
+        f'  curl {started.url}/v1/campaigns -H "Authorization: Bearer $KEY"\n'
+    )

@@ -1,0 +1,74 @@
+"""`foretell backup` and `foretell restore`, beside a running server and through it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.live.server import CAMPAIGN, KEY, Server, foretell
+
+pytestmark = pytest.mark.slow
+
+
+def campaigns(server: Server) -> list[str]:
+    """Give the names of the campaigns."""
+    return [one["name"] for one in server.ask("GET", "/v1/campaigns")[1]["campaigns"]]
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_a_copy_is_made_while_the_server_runs_and_takes_its_place(
+    tmp_path: Path, online: bool
+) -> None:
+    with Server(tmp_path) as server:
+        place = ("--url", server.url, "--key", KEY) if online else ()
+        server.ask("POST", "/v1/campaigns", CAMPAIGN)
+        _, made = server.ask("POST", "/v1/campaigns/home-hero/decisions")
+        copied = foretell("backup", "copy.db", *place, cwd=tmp_path)
+        assert copied.returncode == 0, copied.stderr
+        again = foretell("backup", "copy.db", *place, cwd=tmp_path)
+        assert again.returncode == 2
+        assert "'copy.db' exists already" in again.stderr
+        server.ask("POST", "/v1/campaigns", CAMPAIGN | {"name": "too-late"})
+        refused = foretell("restore", "copy.db", *place, cwd=tmp_path, answer="n\n")
+        assert refused.returncode == 130
+        if online:
+            restored = foretell("restore", "copy.db", *place, "--yes", cwd=tmp_path)
+            assert restored.returncode == 0, restored.stderr
+            assert campaigns(server) == ["home-hero"]
+            assert server.ask("POST", "/v1/campaigns/home-hero/decisions")[0] == 201
+        else:
+            locked = foretell("restore", "copy.db", "--yes", cwd=tmp_path)
+            assert locked.returncode == 2
+            assert "another process writes to the database" in locked.stderr
+    if not online:
+        restored = foretell("restore", "copy.db", cwd=tmp_path, answer="y\n")
+        assert restored.returncode == 0, restored.stderr
+    with Server(tmp_path) as server:
+        assert campaigns(server) == ["home-hero"]
+        assert server.ask("GET", f"/v1/decisions/{made['decision_id']}")[0] == 200
+    kept = foretell("verify", "--db", "foretell.db.before-restore", cwd=tmp_path)
+    assert kept.returncode == 0, kept.stdout
+    assert "too-late" in kept.stdout
+
+
+def test_a_damaged_copy_is_refused_and_nothing_changes(tmp_path: Path) -> None:
+    (tmp_path / "copy.db").write_text("no database " * 500, "utf-8")
+    with Server(tmp_path) as server:
+        place = ("--url", server.url, "--key", KEY)
+        refused = foretell("restore", "copy.db", *place, "--yes", cwd=tmp_path)
+        assert refused.returncode == 2
+        assert "is no foretell database" in refused.stderr
+        assert server.ask("GET", "/v1/campaigns")[0] == 200
+    refused = foretell("restore", "copy.db", "--yes", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "is no foretell database" in refused.stderr
+    assert not (tmp_path / "foretell.db.before-restore").exists()
+
+
+def test_a_copy_takes_the_place_of_nothing_without_a_question(tmp_path: Path) -> None:
+    with Server(tmp_path):
+        foretell("backup", "copy.db", cwd=tmp_path)
+    restored = foretell("restore", "copy.db", "--db", "new.db", cwd=tmp_path)
+    assert restored.returncode == 0, restored.stderr
+    assert (tmp_path / "new.db").exists()
