@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
-from collections.abc import Coroutine
 
 import msgspec
 
@@ -12,7 +12,7 @@ from foretell.live import api, setups
 from foretell.live.campaign import Campaign
 from foretell.live.chooser import Chooser
 from foretell.live.clock import text
-from foretell.live.core import SERVER, Core
+from foretell.live.core import SERVER
 from foretell.live.events import (
     AnyEvent,
     Changed,
@@ -29,9 +29,12 @@ from foretell.live.loading import before, catch_up, reread, whole
 from foretell.live.problems import Conflict, NotFound, Stale
 from foretell.live.running import Running
 from foretell.live.snapshot import policy_version
+from foretell.live.upkeep import Upkeep
+
+logger = logging.getLogger("foretell.live")
 
 
-class Administration(Core):
+class Administration(Upkeep):
     """What an administrator asks for."""
 
     def register(self, live: Running) -> None:
@@ -227,20 +230,9 @@ class Administration(Core):
         live.campaign = campaign
         self._changed(live)
         self.keep_snapshots()
+        logger.info("%s read its log anew at line %d: %s", live.setup.name, live.version, event.why)
 
     def _changed(self, live: Running) -> None:
         live.chooser.forget()
         live.look_up()
         self.appended(live)
-
-    async def compile(self, live: Running) -> None:
-        """Let a large campaign be chosen for by compiled code, where numba is installed."""
-        raise NotImplementedError
-
-    def later(self, work: Coroutine[None, None, None]) -> None:
-        """Do something beside everything else."""
-        raise NotImplementedError
-
-    def keep_snapshots(self) -> None:
-        """Keep every campaign that has changed as it is now."""
-        raise NotImplementedError

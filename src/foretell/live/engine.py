@@ -10,9 +10,6 @@ import asyncio
 import logging
 import os
 import secrets
-import time
-from collections.abc import Coroutine
-from time import monotonic
 
 import apsw
 
@@ -30,7 +27,7 @@ from foretell.live.loading import fold, rebuild, whole
 from foretell.live.problems import Damaged
 from foretell.live.reading import Reading
 from foretell.live.running import Running
-from foretell.live.snapshot import pack, unpack
+from foretell.live.snapshot import unpack
 from foretell.live.store.copies import put_in_place, verified
 from foretell.live.store.lines import Stored
 from foretell.live.store.lock import Lock
@@ -39,14 +36,6 @@ from foretell.live.store.record import NO_ROUND
 
 logger = logging.getLogger("foretell.live")
 
-TICK = 0.05
-"""Seconds between two looks at the windows."""
-SNAPSHOT_LINES = 10_000
-"""Lines after which the campaigns are kept as they are, so that a start reads few lines."""
-SNAPSHOT_SECONDS = 60.0
-"""Seconds after which they are, if there is any new line."""
-LARGE = 100
-"""Actions times signals from which on choosing is compiled."""
 REOPEN_SECONDS = 0.5
 """Seconds between two tries to write again."""
 
@@ -56,17 +45,12 @@ class Engine(Intake, Administration, Reading):
 
     def __init__(self, path: str, *, relaxed: bool, vfs: str | None, compiled: bool) -> None:
         """Prepare; `open` reads the log."""
-        super().__init__()
-        self.path = path
+        super().__init__(path)
         self.relaxed = relaxed
         self.vfs = vfs
         self.compiled = compiled
         self.first_key: str | None = None
-        self.damage: list[str] = []
-        self.snapshot_head = 0
-        self.snapshot_time = monotonic()
         self._lock: Lock | None = None
-        self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
     async def open(
@@ -98,10 +82,8 @@ class Engine(Intake, Administration, Reading):
             engine._abandon_log()
             engine._lock.release()
             raise
-        engine._tasks = [
-            asyncio.create_task(engine._tick_forever()),
-            asyncio.create_task(engine._scrub_forever(scrub_seconds)),
-        ]
+        engine.later(engine.tick_forever())
+        engine.later(engine.scrub_forever(scrub_seconds))
         return engine
 
     def _open_log(self) -> None:
@@ -119,18 +101,24 @@ class Engine(Intake, Administration, Reading):
                 f"{self.path!r} runs at the speed of the clock: "
                 f"time_scale needs a database of its own"
             )
+        if scale is not None and marked is not None and scale != marked:
+            raise InvalidInput(
+                f"{self.path!r} runs at {marked:g} times the speed of the clock, got {scale:g}: "
+                f"leave time_scale out, or take another database"
+            )
         self.clock = Clock(self.log.last_at, scale or marked or 1.0, self.log.meta("time_origin"))
         if scale is not None and self.log.head == 0:
             self.log.set_meta("time_scale", float(scale))
             self.log.set_meta("time_origin", self.clock.origin)
 
     async def _first_start(self, admin_key: str | None) -> None:
+        key = admin_key or new_key()
+        first = key_event(self.clock.now(), key, "first", ("admin",))
         if not self.secrets:
             made = SecretMade(self.clock.now(), 0, secrets.token_bytes(32))
             self.server_line(made)
         if not any(isinstance(one.event, KeyMade) for one in self.log.about(SERVER, NO_ROUND)):
-            key = admin_key or new_key()
-            self.server_line(key_event(self.clock.now(), key, "first", ("admin",)))
+            self.server_line(first)
             self.first_key = None if admin_key else key
         await self.durable()
 
@@ -176,7 +164,7 @@ class Engine(Intake, Administration, Reading):
         try:
             found = self.log.snapshot(number)
         except Damaged as error:
-            self._note_damage(f"{error}; its campaign is built from the log instead")
+            self.note_damage(f"{error}; its campaign is built from the log instead")
             found = None
         return whole(rebuild(self.log, number)) if found is None else unpack(found[1])
 
@@ -189,69 +177,6 @@ class Engine(Intake, Administration, Reading):
         else:
             fold(live.campaign, stored, self.log)
         live.dirty = True
-
-    async def _tick_forever(self) -> None:
-        """Close windows when nothing else happens, and keep snapshots."""
-        while True:
-            await asyncio.sleep(TICK)
-            if self.closed is not None:
-                continue
-            try:
-                now = self.clock.now()
-                for live in self.numbers.values():
-                    live.campaign.advance(now, live.load)
-                lines = self.log.head - self.snapshot_head
-                waited = monotonic() - self.snapshot_time
-                if lines >= SNAPSHOT_LINES or (lines > 0 and waited > SNAPSHOT_SECONDS):
-                    self.keep_snapshots()
-            except (ForetellError, apsw.Error) as error:
-                self._note_damage(str(error))
-
-    async def compile(self, live: Running) -> None:
-        """Let a large campaign be chosen for by compiled code, where numba is installed."""
-        setup = live.setup
-        if not self.compiled or len(setup.actions) * len(setup.signals) < LARGE:
-            return
-        try:
-            from foretell.sim.compiled import compiled_choices
-        except ImportError:
-            logger.warning(
-                "%s is large, and chooses faster with numba: pip install 'foretell[lab]'",
-                setup.name,
-            )
-            return
-        live.chooser.fill = await asyncio.to_thread(compiled_choices, live.campaign.state)
-
-    def later(self, work: Coroutine[None, None, None]) -> None:
-        """Do something beside everything else."""
-        self._tasks.append(asyncio.create_task(work))
-
-    def keep_snapshots(self) -> None:
-        """Keep every campaign that has changed as it is now."""
-        for live in self.numbers.values():
-            if live.dirty:
-                self.log.add_snapshot(live.number, live.campaign.seq, pack(live.campaign))
-                live.dirty = False
-        self.log.set_meta("snapshot", self.log.head)
-        self.snapshot_head = self.log.head
-        self.snapshot_time = monotonic()
-
-    async def _scrub_forever(self, seconds: float) -> None:
-        """Check everything that is stored, slowly, again and again."""
-        while True:
-            await asyncio.sleep(seconds)
-            try:
-                found = await asyncio.to_thread(verified, self.path, lambda: time.sleep(0.002))
-                damage = found.damage
-            except (ForetellError, apsw.Error) as error:
-                damage = [str(error)]
-            for sentence in damage:
-                self._note_damage(sentence)
-
-    def _note_damage(self, sentence: str) -> None:
-        if sentence not in self.damage:
-            self.damage.append(sentence)
-            logger.error("%s", sentence)
 
     def _close_log(self, error: Exception) -> None:
         """Refuse everything until lines can be written again."""
@@ -275,25 +200,6 @@ class Engine(Intake, Administration, Reading):
                 self.closed = None
                 logger.warning("the log is open again at line %d", self.log.head)
 
-    def health(self) -> api.Health:
-        """Tell whether the log can be written."""
-        return api.Health("ok") if self.closed is None else api.Health("closed", self.closed)
-
-    def gauges(self) -> dict[str, float]:
-        """Give what operations look at."""
-        committer = self.log.committer
-        return {
-            "log_head": self.log.head,
-            "log_closed": float(self.closed is not None),
-            "queued_lines": committer.queued,
-            "commits": committer.commits,
-            "commit_seconds": committer.seconds,
-            "snapshot_line": self.snapshot_head,
-            "snapshot_age_seconds": monotonic() - self.snapshot_time,
-            "campaigns": len(self.numbers),
-            "damage": len(self.damage),
-        }
-
     async def restore(self, copy: str) -> api.Restored:
         """Put a checked copy in place of the database, while running."""
         found = await asyncio.to_thread(verified, copy)
@@ -313,9 +219,10 @@ class Engine(Intake, Administration, Reading):
 
     async def close(self) -> None:
         """Finish what is under way, keep snapshots, and let go of the database."""
-        for task in self._tasks:
+        self.stopping = True
+        for task in self.tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self.tasks, return_exceptions=True)
         if self.closed is None:
             self.closed = "the server is stopping"
             if self.log.head > self.snapshot_head:

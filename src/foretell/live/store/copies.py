@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +16,7 @@ from foretell.errors import DamagedFile, ForetellError, InvalidInput
 from foretell.live.problems import Damaged
 from foretell.live.snapshot import digest
 from foretell.live.store.record import COLUMNS, ROOT, event_of, link_after
-from foretell.live.store.schema import connect
+from foretell.live.store.schema import connect, only_ours
 
 
 class Found(NamedTuple):
@@ -31,34 +33,54 @@ def back_up(path: str, target: str) -> None:
     if Path(target).exists():
         raise InvalidInput(f"{target!r} exists already: choose another name for the copy")
     part = f"{target}.part"
-    Path(part).unlink(missing_ok=True)
     source = connect(path, write=False)
     try:
+        Path(part).unlink(missing_ok=True)
+        only_ours(part)
         source.pragma("query_only", "off")  # it writes to the copy alone
         source.execute("VACUUM INTO ?", (part,))
+        _sync(part)
+        Path(part).rename(target)
     except apsw.FullError:
         raise ForetellError(f"there is no room for the copy {target!r}: free some space") from None
-    except apsw.Error:
-        Path(part).unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        raise InvalidInput(f"the copy {target!r} cannot be written: {error.strerror}") from None
     finally:
         source.close()
-    _sync(part)
-    Path(part).rename(target)
+        with suppress(OSError):
+            Path(part).unlink(missing_ok=True)
     _sync(str(Path(target).absolute().parent))
 
 
-def put_in_place(copy: str, path: str) -> None:
-    """Make a checked copy the database; nobody may use either. What was there is kept aside."""
-    aside = f"{path}.before-restore"
-    for ending in ("", "-wal", "-shm"):
-        if Path(path + ending).exists():
-            Path(path + ending).replace(aside + ending)
-    part = f"{path}.part"
-    Path(part).write_bytes(Path(copy).read_bytes())
+def put_in_place(copy: str, path: str) -> str | None:
+    """Make a checked copy the database; nobody may use either.
+
+    At every moment there is a whole database. What was there is kept, and its new name given.
+    """
+    part, aside = f"{path}.part", None
+    Path(part).unlink(missing_ok=True)
+    only_ours(part)
+    shutil.copyfile(copy, part)
     _sync(part)
+    if Path(path).exists():
+        aside = _free_name(f"{path}.before-restore")
+        with suppress(ForetellError, apsw.Error):  # a damaged one is kept with its journal
+            connect(path, write=True).close()
+        os.link(path, aside)
+        for ending in ("-wal", "-shm"):
+            if Path(path + ending).exists():
+                Path(path + ending).replace(aside + ending)
     Path(part).replace(path)
     _sync(str(Path(path).absolute().parent))
+    return aside
+
+
+def _free_name(wanted: str) -> str:
+    number, name = 1, wanted
+    while Path(name).exists():
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
 
 
 def verified(path: str, breathe: Callable[[], None] = lambda: None) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -63,6 +64,8 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
     )
     connection = None
     try:
+        if write and vfs is None:
+            only_ours(path)
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
         connection.set_busy_timeout(5000)
         connection.pragma("cache_size", -8192)
@@ -94,6 +97,12 @@ def let_go(connection: apsw.Connection) -> None:
     """Close a connection of which nothing is hoped any more."""
     with suppress(apsw.Error):
         connection.close()
+
+
+def only_ours(path: str) -> None:
+    """Make a file that nobody else may read, where there is none: a database holds secrets."""
+    with suppress(OSError):  # whatever keeps it from being made is told by who opens it
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _prepare(connection: apsw.Connection, path: str) -> None:
