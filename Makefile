@@ -15,7 +15,7 @@ export UV_PYTHON_DOWNLOADS := never
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo serve test check browser lint leaderboard bench lock clean
+.PHONY: help setup demo serve test check browser lint leaderboard bench bench-live lock clean
 
 help: ## Say what can be made
 	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -55,6 +55,9 @@ leaderboard: $(STAMP) ## Compare every policy on every scenario, and make docs/l
 
 bench: $(STAMP) ## Run the benchmarks
 	$(BIN)/python -m benchmarks
+
+bench-live: $(STAMP) ## Run the benchmarks of the service
+	$(BIN)/python -m benchmarks live --out out/bench-live.json
 
 lock: $(STAMP) ## Make requirements.lock again from pyproject.toml (UPGRADE=1 takes newer versions)
 	cp $(LOCK) .venv/$(LOCK)

@@ -8,6 +8,9 @@
     ├── DamagedFile        a saved file that cannot be trusted
     └── PolicyDefect       a policy broke one of the laws in `foretell.policies.check`
 
+The client's own errors are in `foretell.client.errors`, those of the service in
+`foretell.live.problems`.
+
 A message is one sentence: what is wrong, what was got, what to do.
 """
 

@@ -97,7 +97,7 @@ def test_a_service_that_never_answers_is_trouble(make: Make) -> None:
         assert 0.09 < time.monotonic() - begun < 2.0
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 412, 413, 422])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 412, 413, 422])
 def test_a_refusal_is_raised_also_with_a_fallback(
     service: Service, make: Make, status: int
 ) -> None:
@@ -108,6 +108,13 @@ def test_a_refusal_is_raised_also_with_a_fallback(
     assert caught.value.type == "urn:foretell:problem:some-name"
     assert caught.value.detail == "there is no such campaign"
     assert len(service.requests) == 1
+
+
+def test_a_paused_campaign_gives_the_fallback(service: Service, make: Make) -> None:
+    service.always = problem(409, "conflict", "the campaign is paused")
+    assert make(service.url, fallback="pick").decide("c").mode == "fallback"
+    with pytest.raises(ServiceRefused, match="paused"):
+        make(service.url).decide("c")
 
 
 @pytest.mark.parametrize("name", ["dropped", "lost answer", "503", "500 page", "429"])

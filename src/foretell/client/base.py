@@ -14,7 +14,7 @@ import msgspec
 
 from foretell.client import wire
 from foretell.client.decision import Decision
-from foretell.client.errors import ClientClosed, ServiceUnavailable
+from foretell.client.errors import ClientClosed, ServiceRefused, ServiceUnavailable
 from foretell.client.events import Event
 from foretell.client.fallback import Fallback, action_of
 from foretell.client.feedback import Feedback
@@ -25,6 +25,9 @@ from foretell.errors import ForetellError, InvalidInput
 
 PATIENCE = 10.0
 """Seconds that a call may take which is no decision."""
+
+NOT_NOW = 409
+"""The status of a campaign that does not run: it is paused, stopped or not started."""
 
 Kept = TypeVar("Kept")
 _log = logging.getLogger("foretell.client")
@@ -120,7 +123,9 @@ class Base(Feedback[Kept]):
     ) -> Decision[Kept]:
         try:
             answer = wire.read(outcome, wire.Answer)
-        except ServiceUnavailable as error:
+        except (ServiceUnavailable, ServiceRefused) as error:
+            if isinstance(error, ServiceRefused) and error.status != NOT_NOW:
+                raise
             action = action_of(fallback, campaign, eligible)
             if action is None:
                 action = action_of(self._fallback, campaign, eligible)

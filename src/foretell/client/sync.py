@@ -20,9 +20,9 @@ class Client(Base[str | None]):
 
     A decision takes at most `timeout` seconds, over all its tries. With a `fallback` (an action,
     a mapping of campaigns to actions, or a function of the campaign and the eligible actions)
-    network trouble gives a decision with mode "fallback"; without one it raises
-    ServiceUnavailable. What the service refuses (an unknown campaign, a wrong key) raises
-    ServiceRefused, fallback or not.
+    network trouble and a paused campaign give a decision with mode "fallback"; without one they
+    raise ServiceUnavailable and ServiceRefused. What the service refuses for good (an unknown
+    campaign, a wrong key) raises ServiceRefused, fallback or not.
 
     Feedback is kept in the file `outbox` until the service has it, whatever becomes of this
     process or the service. Without a file it is kept in memory and ends with the process.
