@@ -7,8 +7,8 @@ the table is its propensity, exactly, however old the table is.
 
 An index policy would play an action of which it has not been told anything again and again, until
 the first signal is there: for an action added to a running campaign, all traffic for as long as a
-window is open. So actions that are waited for get an even share of the decisions, and the rest
-goes to the best of the others.
+window is open. So actions that are waited for get an even share of the decisions at most, and the
+rest goes to the best of the others.
 """
 
 from __future__ import annotations
@@ -130,9 +130,10 @@ class Chooser:
         if has(indices, campaign.state):
             waited = campaign.waited_for() & mask
             others = mask & ~waited
-            if others.any() and not shares[others].any():
-                part = waited.sum() / mask.sum()
-                shares = part * shares + (1.0 - part) * self._write(campaign, others)
+            even, taken = waited.sum() / mask.sum(), shares[waited].sum()
+            if others.any() and taken > even:
+                rest = self._write(campaign, others)
+                shares = np.where(waited, shares * even / taken, rest * (1.0 - even))
         return shares
 
     def _write(self, campaign: Campaign, mask: Bools) -> Floats:

@@ -16,9 +16,16 @@ import msgspec
 
 from foretell.live.events import AnyEvent, Decided, Rewarded, Signalled
 from foretell.live.ledger import Facts, Line
-from foretell.live.problems import Damaged
-from foretell.live.snapshot import digest
-from foretell.live.store.record import COLUMNS, ROOT, event_of, link_after
+from foretell.live.problems import Damaged, LogClosed
+from foretell.live.store.record import (
+    COLUMNS,
+    ROOT,
+    DamagedPages,
+    event_of,
+    link_after,
+    seal,
+    sound,
+)
 
 ROUNDS = 64
 """Rounds that are read at a time."""
@@ -38,7 +45,7 @@ class Lines:
     def __init__(self, reader: apsw.Connection) -> None:
         """Read on a connection."""
         self.reader = reader
-        self.head: int = reader.execute("SELECT ifnull(max(seq), 0) FROM events").get
+        self.head: int = self._one("SELECT ifnull(max(seq), 0) FROM events", ())[0]
         self._about: dict[tuple[int, int], list[Stored]] = {}
         self._keys: dict[tuple[int, str | bytes], Stored] = {}
         self._fresh: list[tuple[Stored, tuple[int, int], list[tuple[int, str | bytes]]]] = []
@@ -93,7 +100,8 @@ class Lines:
 
     def link_at(self, seq: int) -> bytes:
         """Give the link of a line, or what the first line is linked to."""
-        return self.reader.execute("SELECT link FROM events WHERE seq = ?", (seq,)).get or ROOT
+        row = self._one("SELECT link FROM events WHERE seq = ?", (seq,))
+        return ROOT if row is None else row[0]
 
     def by_key(self, campaign: int, key: str) -> Stored | None:
         """Find the line with a key."""
@@ -135,7 +143,23 @@ class Lines:
                 if fresher:
                     grouped[about] = known + fresher
         found = [_facts(grouped[about]) for about in sorted(grouped)]
-        return [facts for facts in found if facts is not None]
+        decisions = [facts for facts in found if facts is not None]
+        for place, facts in enumerate(decisions, first):
+            if facts.decided.round != place:
+                raise self._unfound(campaign, place)
+        return decisions
+
+    def _unfound(self, campaign: int, about: int) -> Damaged:
+        """Find out which line is damaged, where a decision is not found."""
+        for row in self._rows(f"SELECT {COLUMNS} FROM events ORDER BY seq"):
+            try:
+                event = event_of(row)
+            except Damaged as error:
+                return error
+            mine = row[1] == campaign and isinstance(event, Decided)
+            if mine and event.round == about:  # type: ignore[union-attr]
+                return Damaged("the index of line", row[0])
+        return Damaged("the index of a line up to line", self.head)
 
     def _fresher(
         self, place: tuple[int, int], known: list[Stored], before: int | None
@@ -147,12 +171,23 @@ class Lines:
         return [one for one in fresh if one.seq > last and (before is None or one.seq < before)]
 
     def _read(self, where: str, bindings: tuple[Any, ...], before: int | None) -> list[Stored]:
-        rows = self.reader.execute(f"SELECT {COLUMNS} FROM events WHERE {where}", bindings)
+        rows = self._rows(f"SELECT {COLUMNS} FROM events WHERE {where}", bindings)
         return [
             Stored(row[0], row[1], event_of(row))
             for row in rows
             if before is None or row[0] < before
         ]
+
+    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
+        """Read rows; what cannot be read is said in a sentence."""
+        try:
+            yield from self.reader.execute(sql, bindings)
+        except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as error:
+            raise DamagedPages(error) from None
+        except apsw.Error as error:
+            raise LogClosed(f"the log cannot be read ({error}): try again soon") from None
+        except UnicodeDecodeError as error:
+            raise DamagedPages(error) from None
 
     def scan(self, after: int = 0, upto: int | None = None) -> Iterator[Stored]:
         """Read the lines after one in order, and check the chain between them.
@@ -161,7 +196,7 @@ class Lines:
         """
         link = self.link_at(after)
         expected = after + 1
-        for row in self.reader.execute(
+        for row in self._rows(
             f"SELECT {COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq",
             (after, self.head if upto is None else upto),
         ):
@@ -171,45 +206,60 @@ class Lines:
                 raise Damaged("line", expected)
             expected += 1
             yield Stored(row[0], row[1], event)
+        committed = self._fresh[0][0].seq - 1 if self._fresh else self.head
+        if expected <= (committed if upto is None else upto):
+            raise Damaged("line", expected)
         if upto is None:
             yield from [stored for stored, _, _ in self._fresh if stored.seq >= expected]
 
     def page(self, campaign: int, after: int, limit: int) -> list[Stored]:
-        """Give lines of a campaign after a line, in log order, as far as they are on disk."""
-        return self._read(
-            "+campaign = ? AND seq > ? ORDER BY seq LIMIT ?", (campaign, after, limit), None
-        )
+        """Give lines of a campaign after a line, in log order, as far as they are on disk.
+
+        Every line on the way is checked: one that is damaged may not tell whose it is.
+        """
+        found: list[Stored] = []
+        expected = max(0, after) + 1
+        for row in self._rows(
+            f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq", (after,)
+        ):
+            event = event_of(row)
+            if row[0] != expected:
+                raise Damaged("line", expected)
+            expected += 1
+            if row[1] == campaign:
+                found.append(Stored(row[0], campaign, event))
+                if len(found) >= limit:
+                    break
+        return found
 
     def by_unit(self, campaign: int, unit: bytes) -> Stored | None:
         """Find the first decision of a unit."""
-        row = self.reader.execute(
+        row = self._one(
             f"SELECT {COLUMNS} FROM events WHERE seq = "
             "(SELECT min(seq) FROM personal WHERE campaign = ? AND unit = ?)",
             (campaign, unit),
-        ).get
+        )
         if row is None:
             return self._keys.get((campaign, unit))
         return Stored(row[0], campaign, event_of(row))
 
     def context(self, seq: int) -> bytes:
         """Give the context of a decision, empty where there is none."""
-        row = self.reader.execute(
-            "SELECT unit, context, checksum FROM personal WHERE seq = ?", (seq,)
-        ).get
+        row = self._one("SELECT unit, context, checksum FROM personal WHERE seq = ?", (seq,))
         if row is None:
             return b""
         unit, context, check = row
-        if zlib.crc32(context, zlib.crc32(unit or b"", seq)) != check:
-            raise Damaged("context of line", seq)
+        if not sound(seq, unit, context, check):
+            raise Damaged("the context of line", seq)
         return context
 
     def count(self, campaign: int, upto: int) -> int:
         """Count the decisions, signals and rewards of a campaign up to a line."""
         committed = self._fresh[0][0].seq - 1 if self._fresh else upto
-        stored = self.reader.execute(
+        (stored,) = self._one(
             "SELECT count(*) FROM events WHERE campaign = ? AND round >= 0 AND seq <= ?",
             (campaign, min(upto, committed)),
-        ).get
+        )
         return stored + sum(
             place[0] == campaign and place[1] >= 0 and one.seq <= upto
             for one, place, _ in self._fresh
@@ -217,27 +267,38 @@ class Lines:
 
     def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
         """Give the newest snapshot of a campaign and its line, or raise `Damaged`."""
-        row = self.reader.execute(
+        row = self._one(
             "SELECT seq, body, digest FROM snapshots WHERE campaign = ? ORDER BY seq DESC LIMIT 1",
             (campaign,),
-        ).get
+        )
         if row is None:
             return None
         seq, body, stored = row
-        if digest(body) != stored:
-            raise Damaged("snapshot at line", seq)
+        if not isinstance(body, bytes) or seal(campaign, seq, body) != stored:
+            raise Damaged("the snapshot at line", seq)
         return seq, body
+
+    def kept(self) -> tuple[int, dict[int, int]]:
+        """Give the line up to which snapshots are kept, and that of each campaign's newest."""
+        packed = self.meta("snapshots")
+        if packed is None:
+            return 0, {}
+        if not isinstance(packed, bytes) or packed[:4] != zlib.crc32(packed[4:]).to_bytes(4):
+            raise Damaged("the list of snapshots of the lines up to", self.head)
+        return msgspec.msgpack.decode(packed[4:], type=tuple[int, dict[int, int]])
 
     def counts(self, campaign: int) -> dict[str, int]:
         """Give what was counted so."""
-        rows = self.reader.execute(
-            "SELECT name, count FROM counters WHERE campaign = ?", (campaign,)
-        )
-        return dict(rows)
+        return dict(self._rows("SELECT name, count FROM counters WHERE campaign = ?", (campaign,)))
 
     def meta(self, name: str) -> Any:
         """Give a value that is kept beside the log, or None."""
-        return self.reader.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
+        row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
+        return None if row is None else row[0]
+
+    def _one(self, sql: str, bindings: tuple[Any, ...]) -> Any:
+        """Give the first row, or None."""
+        return next(self._rows(sql, bindings), None)
 
 
 def _facts(lines: list[Stored]) -> Facts | None:

@@ -6,12 +6,13 @@ import asyncio
 import zlib
 from typing import Any
 
+import msgspec
+
 from foretell.live.events import AnyEvent, Decided
 from foretell.live.problems import LogClosed
-from foretell.live.snapshot import digest
 from foretell.live.store.committer import Committer
 from foretell.live.store.lines import Lines, Stored
-from foretell.live.store.record import NO_ROUND, record
+from foretell.live.store.record import NO_ROUND, personal_check, record, seal
 from foretell.live.store.schema import connect, let_go
 
 
@@ -60,7 +61,7 @@ class Log(Lines):
         self.keep(Stored(seq, campaign, event), about, key, unit)
         self.committer.add(row, strict=not isinstance(event, Decided))
         if unit is not None or context:
-            check = zlib.crc32(context, zlib.crc32(unit or b"", seq))
+            check = personal_check(seq, unit, context)
             self.committer.also(
                 "INSERT INTO personal VALUES (?, ?, ?, ?, ?)", (seq, campaign, unit, context, check)
             )
@@ -84,13 +85,18 @@ class Log(Lines):
         """Keep a snapshot, and drop the one before the last."""
         self.committer.also(
             "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)",
-            (campaign, seq, body, digest(body)),
+            (campaign, seq, body, seal(campaign, seq, body)),
         )
         self.committer.also(
             "DELETE FROM snapshots WHERE campaign = ? AND seq NOT IN "
             "(SELECT seq FROM snapshots WHERE campaign = ? ORDER BY seq DESC LIMIT 2)",
             (campaign, campaign),
         )
+
+    def keep_list(self, head: int, newest: dict[int, int]) -> None:
+        """Keep which snapshots there are, so that none is taken for another."""
+        packed = msgspec.msgpack.encode((head, newest))
+        self.set_meta("snapshots", zlib.crc32(packed).to_bytes(4) + packed)
 
     def add_counts(self, campaign: int, name: str, by: int) -> None:
         """Count what leaves no line: duplicates and rejections."""

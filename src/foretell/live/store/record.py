@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from foretell.live.events import AnyEvent, decode, encode
-from foretell.live.problems import Damaged
+from foretell.live.problems import Damaged, RequestProblem
+from foretell.live.snapshot import digest
 
 _HEAD = struct.Struct(">QIq")
 NO_ROUND = -1
@@ -64,6 +65,35 @@ def event_of(row: tuple[int, int, int, str | None, bytes, int, bytes]) -> AnyEve
     except (msgspec.MsgspecError, struct.error, TypeError, ValueError, AttributeError):
         pass  # what is damaged may be of another type than it was
     raise Damaged("line", seq)
+
+
+def seal(campaign: int, seq: int, body: bytes) -> bytes:
+    """Give what a snapshot is checked by: its bytes, and whose it is as of which line."""
+    return digest(b"%d %d " % (campaign, seq) + body)
+
+
+def personal_check(seq: int, unit: bytes | None, context: bytes | None) -> int:
+    """Give what a decision's unit and context are checked by."""
+    return zlib.crc32(context or b"", zlib.crc32(unit or b"", seq))
+
+
+def sound(seq: int, unit: Any, context: Any, check: Any) -> bool:
+    """Tell whether a decision's unit and context are what was stored, and of the same types."""
+    typed = isinstance(unit, bytes | None) and isinstance(context, bytes | None)
+    return typed and personal_check(seq, unit, context) == check
+
+
+class DamagedPages(Damaged):
+    """The database itself cannot be read, whatever line was meant."""
+
+    def __init__(self, error: Exception) -> None:
+        """Say what SQLite has found."""
+        RequestProblem.__init__(
+            self,
+            f"the database is damaged ({error}): run foretell verify, "
+            f"and restore the log from a backup",
+        )
+        self.seq = 0
 
 
 def _checksum(seq: int, campaign: int, about: int, key: str | None, body: bytes) -> int:
