@@ -266,10 +266,8 @@ class Campaign:
         return self.scale.unit(min(max(reward, low), high))
 
     def waited_for(self) -> Bools:
-        """Mark the actions that were played, and of which the policy was told nothing yet."""
-        known = self.tally.paid if self.blind else self.tally.seen
-        untold = ~known.any(axis=1)
-        return np.logical_and(untold, self.tally.decided.any(axis=0))
+        """Mark the actions of which the policy was told nothing yet."""
+        return np.logical_not((self.tally.paid if self.blind else self.tally.seen).any(axis=1))
 
     def digest(self) -> str:
         """Digest all that the campaign knows: the same log and moment give the same digest."""
