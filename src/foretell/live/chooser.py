@@ -111,13 +111,14 @@ class Chooser:
 
     def _table(self, campaign: Campaign, eligible: Eligible) -> Table:
         table, seq = self._tables.get(eligible.bits), campaign.seq
-        now = time.perf_counter()
+        now, worked = time.perf_counter(), time.thread_time()
         if table is not None and (
             table.took >= CHEAP and (table.seq == seq or now < table.made + PART * table.took)
         ):
             return table
         shares = self._shares(campaign, eligible.mask)
-        took = time.perf_counter() - now
+        # a thread that has to wait for a busy machine does no work meanwhile
+        took = min(time.perf_counter() - now, time.thread_time() - worked)
         table = Table(shares.tolist(), np.cumsum(shares).tolist(), seq, now, took)
         self._tables[eligible.bits] = table
         self._tables.move_to_end(eligible.bits)

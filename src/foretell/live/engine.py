@@ -11,9 +11,7 @@ import logging
 import os
 import secrets
 
-import apsw
-
-from foretell.errors import ForetellError, InvalidInput
+from foretell.errors import InvalidInput
 from foretell.live import api
 from foretell.live.administration import Administration
 from foretell.live.campaign import Campaign
@@ -71,6 +69,7 @@ class Engine(Intake, Administration, Reading):
         """
         engine = cls(os.fspath(path), relaxed=durability == "relaxed", vfs=vfs, compiled=compiled)
         engine._lock = Lock(engine.path)
+        engine.closed = "the server is starting"
         try:
             engine._open_log()
             engine._set_clock(time_scale)
@@ -82,13 +81,14 @@ class Engine(Intake, Administration, Reading):
             engine._abandon_log()
             engine._lock.release()
             raise
+        engine.closed = None
         engine.later(engine.tick_forever())
         engine.later(engine.scrub_forever(scrub_seconds))
         return engine
 
     def _open_log(self) -> None:
         self.log = Log(self.path, vfs=self.vfs, relaxed=self.relaxed)
-        self.log.committer.on_fail = self._close_log
+        self.log.on_fail = self.log.committer.on_fail = self._close_log
 
     def _abandon_log(self) -> None:
         if hasattr(self, "log"):
@@ -128,6 +128,11 @@ class Engine(Intake, Administration, Reading):
         self.running, self.numbers = {}, {}
         for stored in self.log.about(SERVER, NO_ROUND):
             self.know(stored.event)
+        try:
+            self.snapshot_head, self.snapshots = self.log.kept()
+        except Damaged as error:
+            self.note_damage(f"{error}; every campaign is built from the log instead")
+            self.snapshot_head, self.snapshots = 0, {}
         number = 1
         upgraded = []
         while lines := self.log.about(number, NO_ROUND):
@@ -148,7 +153,6 @@ class Engine(Intake, Administration, Reading):
                 )
             )
             number += 1
-        self.snapshot_head = self.log.meta("snapshot") or 0
         for stored in self.log.scan(self.snapshot_head):
             self._replay(stored)
         for live in self.numbers.values():
@@ -161,12 +165,13 @@ class Engine(Intake, Administration, Reading):
 
         None is one whose policy has changed since the snapshot.
         """
+        if number not in self.snapshots:
+            return whole(rebuild(self.log, number))
         try:
-            found = self.log.snapshot(number)
+            return unpack(self.log.snapshot_at(number, self.snapshots[number]))
         except Damaged as error:
             self.note_damage(f"{error}; its campaign is built from the log instead")
-            found = None
-        return whole(rebuild(self.log, number)) if found is None else unpack(found[1])
+            return whole(rebuild(self.log, number))
 
     def _replay(self, stored: Stored) -> None:
         live = self.numbers.get(stored.campaign)
@@ -188,13 +193,14 @@ class Engine(Intake, Administration, Reading):
     async def _reopen_forever(self) -> None:
         while self.closed is not None:
             await asyncio.sleep(REOPEN_SECONDS)
+            await self.log.committer.idle()
             self._abandon_log()
             try:
                 self._open_log()
                 self.log.set_meta("reopened", self.clock.now())
                 await self.durable()
                 self._load()
-            except (ForetellError, apsw.Error, OSError) as error:
+            except Exception as error:  # noqa: BLE001  (whatever it is, it is tried again)
                 logger.warning("the log is still closed: %s", error)
             else:
                 self.closed = None
@@ -228,5 +234,7 @@ class Engine(Intake, Administration, Reading):
             if self.log.head > self.snapshot_head:
                 self.keep_snapshots()
             await self.log.close()
+        else:
+            self._abandon_log()
         if self._lock is not None:
             self._lock.release()

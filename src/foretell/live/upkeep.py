@@ -43,6 +43,8 @@ class Upkeep(Core):
         self.compiled = True
         self.damage: list[str] = []
         self.snapshot_head = 0
+        self.snapshots: dict[int, int] = {}
+        """The line of the newest snapshot of each campaign."""
         self.snapshot_time = monotonic()
         self.tasks: list[asyncio.Task[None]] = []
         self.stopping = False
@@ -88,8 +90,9 @@ class Upkeep(Core):
         for live in self.numbers.values():
             if live.dirty:
                 self.log.add_snapshot(live.number, live.campaign.seq, pack(live.campaign))
+                self.snapshots[live.number] = live.campaign.seq
                 live.dirty = False
-        self.log.set_meta("snapshot", self.log.head)
+        self.log.keep_list(self.log.head, self.snapshots)
         self.snapshot_head = self.log.head
         self.snapshot_time = monotonic()
 

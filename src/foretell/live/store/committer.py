@@ -25,6 +25,8 @@ QUICK = 0.003
 Statement = tuple[str, tuple[Any, ...]]
 ROWS = 32
 """Rows that go into one statement."""
+PAGES = 1000
+"""Pages of the journal from which on they are moved to the database."""
 _ONE = "(?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -43,6 +45,9 @@ class Committer:
         """Commit on `connection`; `relaxed` lets decisions go without waiting for the disk."""
         self.connection = connection
         self.relaxed = relaxed
+        self.pages = PAGES
+        self._written = 0
+        connection.set_wal_hook(self._note_pages)
         self.error: Exception | None = None
         self.committed = 0
         self.commits = 0
@@ -113,7 +118,7 @@ class Committer:
             self._done(last, error)
             return
         self._committing = last
-        if len(rows) == 1 and self._took < QUICK:
+        if len(rows) == 1 and self._took < QUICK and self._written < self.pages:
             self._done(last, self._commit())
         else:
             self._work.put("commit")
@@ -137,6 +142,8 @@ class Committer:
     def _commit_forever(self) -> None:
         while self._work.get() == "commit":
             error = self._commit()
+            if error is None and self._written >= self.pages:
+                error = self._checkpoint()
             try:
                 self._loop.call_soon_threadsafe(self._done, self._committing, error)
             except RuntimeError:  # the loop is closed: nobody waits any more
@@ -153,6 +160,24 @@ class Committer:
         self._took = perf_counter() - began
         self.seconds += self._took
         return error
+
+    def _note_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        self._written = pages
+        return apsw.SQLITE_OK
+
+    def _checkpoint(self) -> Exception | None:
+        """Move the journal to the database; SQLite by itself would not tell of a failed sync.
+
+        After one, what the journal holds cannot be trusted to be on disk. Where there is no room,
+        or others read, it goes on in the journal.
+        """
+        try:
+            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except (apsw.BusyError, apsw.LockedError, apsw.FullError):
+            return None
+        except apsw.Error as error:
+            return error
+        return None
 
     def _done(self, last: int, error: Exception | None) -> None:
         future, self._running = self._running, None

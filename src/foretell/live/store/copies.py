@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 
-from foretell.errors import DamagedFile, ForetellError, InvalidInput
+from foretell.errors import ForetellError, InvalidInput
 from foretell.live.problems import Damaged
-from foretell.live.snapshot import digest
-from foretell.live.store.record import COLUMNS, ROOT, event_of, link_after
+from foretell.live.store.journal import RELAXED, forgotten
+from foretell.live.store.record import COLUMNS, LINK, ROOT, event_of, link_after, sealed, sound
 from foretell.live.store.schema import connect, only_ours
 
 
@@ -90,48 +90,82 @@ def verified(path: str, breathe: Callable[[], None] = lambda: None) -> Found:
     """
     connection = connect(path, write=False)
     try:
-        damage = list(_damage(connection, breathe))
-        lines = connection.execute("SELECT count(*) FROM events").get
-        snapshots = connection.execute("SELECT count(*) FROM snapshots").get
-    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
-        raise DamagedFile(f"{path!r} cannot be read ({error}): restore it from a backup") from None
+        found = Found(0, 0, [])
+        for part in (_lines, _contexts, _snapshots, _pages, partial(_journal, path)):
+            try:
+                found = part(connection, found, breathe)
+            except (apsw.Error, UnicodeDecodeError) as error:
+                found.damage.append(f"the database is damaged: {error}")
     finally:
         connection.close()
-    return Found(lines, snapshots, damage)
+    return found
 
 
-def _damage(connection: apsw.Connection, breathe: Callable[[], None]) -> Iterator[str]:
-    yield from _damaged_lines(connection, breathe)
-    for seq, unit, context, check in connection.execute(
-        "SELECT seq, unit, context, checksum FROM personal"
-    ):
-        if not sound(seq, unit, context, check):
-            yield f"the context of line {seq} does not match its checksum"
-    for campaign, seq, body, stored in connection.execute(
-        "SELECT campaign, seq, body, digest FROM snapshots"
-    ):
-        if not isinstance(body, bytes) or seal(campaign, seq, body) != stored:
-            yield f"the snapshot of campaign {campaign} at line {seq} does not match its checksum"
-    for found in connection.execute("PRAGMA integrity_check(20)"):
-        if found[0] != "ok":
-            yield f"the database is damaged: {found[0]}"
+Breathe = Callable[[], None]
 
 
-def _damaged_lines(connection: apsw.Connection, breathe: Callable[[], None]) -> Iterator[str]:
-    link, expected = ROOT, 1
+def _lines(connection: apsw.Connection, found: Found, breathe: Breathe) -> Found:
+    link, expected, lines = ROOT, 1, 0
     for row in connection.execute(f"SELECT {COLUMNS} FROM events ORDER BY seq"):
-        if row[0] % 256 == 0:
+        lines += 1
+        if lines % 256 == 0:
             breathe()
         if expected < row[0]:
-            yield f"line {expected} is missing"
+            found.damage.append(f"line {expected} is missing")
         else:
             try:
                 event_of(row)
                 if link_after(link, row[5], row[4]) != row[6]:
-                    yield f"line {row[0]} does not follow from the line before it"
+                    found.damage.append(f"line {row[0]} does not follow from the line before it")
             except Damaged as error:
-                yield f"line {error.seq} does not match its checksum"
-        link, expected = row[6], row[0] + 1
+                found.damage.append(f"line {error.seq} does not match its checksum")
+        whole = isinstance(row[6], bytes) and len(row[6]) == LINK
+        link, expected = row[6] if whole else ROOT, row[0] + 1
+    return found._replace(lines=lines)
+
+
+def _contexts(connection: apsw.Connection, found: Found, breathe: Breathe) -> Found:
+    every = connection.execute("SELECT seq, campaign, unit, context, checksum FROM personal")
+    for number, row in enumerate(every):
+        if number % 256 == 0:
+            breathe()
+        if not sound(*row):
+            found.damage.append(f"the context of line {row[0]} does not match its checksum")
+    return found
+
+
+def _snapshots(connection: apsw.Connection, found: Found, breathe: Breathe) -> Found:
+    snapshots = 0
+    for campaign, seq, body, stored in connection.execute(
+        "SELECT campaign, seq, body, digest FROM snapshots"
+    ):
+        snapshots += 1
+        breathe()
+        if not sealed(campaign, seq, body, stored):
+            found.damage.append(
+                f"the snapshot of campaign {campaign} at line {seq} does not match its checksum"
+            )
+    return found._replace(snapshots=snapshots)
+
+
+def _pages(connection: apsw.Connection, found: Found, breathe: Breathe) -> Found:
+    for (sentence,) in connection.execute("PRAGMA integrity_check(20)"):
+        breathe()
+        if sentence != "ok":
+            found.damage.append(f"the database is damaged: {sentence}")
+    return found
+
+
+def _journal(path: str, connection: apsw.Connection, found: Found, breathe: Breathe) -> Found:
+    if connection.execute(RELAXED).get == "relaxed":
+        return found
+    for _ in range(3):  # it may be written meanwhile
+        lost = forgotten(path)
+        if lost == 0:
+            return found
+        breathe()
+    found.damage.append(f"the journal is damaged: {lost} transactions in it cannot be read")
+    return found
 
 
 def _sync(path: str) -> None:

@@ -7,7 +7,7 @@ everything that was appended.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -19,11 +19,12 @@ from foretell.live.ledger import Facts, Line
 from foretell.live.problems import Damaged, LogClosed
 from foretell.live.store.record import (
     COLUMNS,
+    LINK,
     ROOT,
     DamagedPages,
     event_of,
     link_after,
-    seal,
+    sealed,
     sound,
 )
 
@@ -45,6 +46,8 @@ class Lines:
     def __init__(self, reader: apsw.Connection) -> None:
         """Read on a connection."""
         self.reader = reader
+        self.on_fail: Callable[[Exception], None] = lambda _: None
+        """Told when the disk does not give what it has: a fold may have stopped halfway."""
         self.head: int = self._one("SELECT ifnull(max(seq), 0) FROM events", ())[0]
         self._about: dict[tuple[int, int], list[Stored]] = {}
         self._keys: dict[tuple[int, str | bytes], Stored] = {}
@@ -101,7 +104,11 @@ class Lines:
     def link_at(self, seq: int) -> bytes:
         """Give the link of a line, or what the first line is linked to."""
         row = self._one("SELECT link FROM events WHERE seq = ?", (seq,))
-        return ROOT if row is None else row[0]
+        if row is None:
+            return ROOT
+        if not isinstance(row[0], bytes) or len(row[0]) != LINK:
+            raise Damaged("line", seq)
+        return row[0]
 
     def by_key(self, campaign: int, key: str) -> Stored | None:
         """Find the line with a key."""
@@ -146,10 +153,19 @@ class Lines:
         decisions = [facts for facts in found if facts is not None]
         for place, facts in enumerate(decisions, first):
             if facts.decided.round != place:
-                raise self._unfound(campaign, place)
+                raise self._unfound(campaign, place) or Damaged("a line up to", self.head)
+        if not decisions and (damaged := self._beyond(campaign, first, before)):
+            raise damaged
         return decisions
 
-    def _unfound(self, campaign: int, about: int) -> Damaged:
+    def _beyond(self, campaign: int, first: int, before: int | None) -> Damaged | None:
+        """Where no decision is left, make sure that it is so."""
+        last = self._one("SELECT max(round) FROM events WHERE campaign = ?", (campaign,))[0]
+        if before is not None or last is None or last < first:
+            return None
+        return self._unfound(campaign, first)
+
+    def _unfound(self, campaign: int, about: int) -> Damaged | None:
         """Find out which line is damaged, where a decision is not found."""
         for row in self._rows(f"SELECT {COLUMNS} FROM events ORDER BY seq"):
             try:
@@ -159,7 +175,7 @@ class Lines:
             mine = row[1] == campaign and isinstance(event, Decided)
             if mine and event.round == about:  # type: ignore[union-attr]
                 return Damaged("the index of line", row[0])
-        return Damaged("the index of a line up to line", self.head)
+        return None
 
     def _fresher(
         self, place: tuple[int, int], known: list[Stored], before: int | None
@@ -185,6 +201,7 @@ class Lines:
         except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as error:
             raise DamagedPages(error) from None
         except apsw.Error as error:
+            self.on_fail(error)
             raise LogClosed(f"the log cannot be read ({error}): try again soon") from None
         except UnicodeDecodeError as error:
             raise DamagedPages(error) from None
@@ -219,9 +236,7 @@ class Lines:
         """
         found: list[Stored] = []
         expected = max(0, after) + 1
-        for row in self._rows(
-            f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq", (after,)
-        ):
+        for row in self._rows(f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq", (after,)):
             event = event_of(row)
             if row[0] != expected:
                 raise Damaged("line", expected)
@@ -245,13 +260,14 @@ class Lines:
 
     def context(self, seq: int) -> bytes:
         """Give the context of a decision, empty where there is none."""
-        row = self._one("SELECT unit, context, checksum FROM personal WHERE seq = ?", (seq,))
+        row = self._one(
+            "SELECT seq, campaign, unit, context, checksum FROM personal WHERE seq = ?", (seq,)
+        )
         if row is None:
             return b""
-        unit, context, check = row
-        if not sound(seq, unit, context, check):
+        if not sound(*row):
             raise Damaged("the context of line", seq)
-        return context
+        return row[3]
 
     def count(self, campaign: int, upto: int) -> int:
         """Count the decisions, signals and rewards of a campaign up to a line."""
@@ -274,9 +290,16 @@ class Lines:
         if row is None:
             return None
         seq, body, stored = row
-        if not isinstance(body, bytes) or seal(campaign, seq, body) != stored:
+        if not sealed(campaign, seq, body, stored):
             raise Damaged("the snapshot at line", seq)
         return seq, body
+
+    def snapshot_at(self, campaign: int, seq: int) -> bytes:
+        """Give the newest snapshot, which must be that of a line, or raise `Damaged`."""
+        found = self.snapshot(campaign)
+        if found is None or found[0] != seq:
+            raise Damaged("the snapshot at line", seq)
+        return found[1]
 
     def kept(self) -> tuple[int, dict[int, int]]:
         """Give the line up to which snapshots are kept, and that of each campaign's newest."""

@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 
+from foretell.errors import DamagedFile
 from foretell.live.events import AnyEvent, Decided
 from foretell.live.problems import LogClosed
 from foretell.live.store.committer import Committer
+from foretell.live.store.journal import RELAXED, forgotten, write_again
 from foretell.live.store.lines import Lines, Stored
 from foretell.live.store.record import NO_ROUND, personal_check, record, seal
 from foretell.live.store.schema import connect, let_go
@@ -25,19 +27,33 @@ class Log(Lines):
         """Open the database, making it where there is none; `check` syncs what a crash left."""
         self.path = path
         self.vfs = vfs
+        lost = forgotten(path)
+        if check:
+            write_again(path, vfs)
         writer = connect(path, write=True, vfs=vfs)
         try:
+            relaxed_before = writer.execute(RELAXED).get == "relaxed"
+            _check(path, 0 if relaxed_before else lost)
             if check:
+                writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            if relaxed != relaxed_before:
+                mode = "relaxed" if relaxed else "full"
+                writer.execute("INSERT OR REPLACE INTO meta VALUES ('durability', ?)", (mode,))
                 writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             super().__init__(connect(path, write=False, vfs=vfs))
             self.link = self.link_at(self.head)
-            self.last_at = 0 if self.head == 0 else next(self.scan(self.head - 1)).event.at
+            self.last_at = self._last_at()
         except BaseException:
             let_go(writer)
             raise
         self.committer = Committer(writer, relaxed=relaxed)
         self.committer.on_done = self.settled
         self.committer.committed = self.head
+
+    def _last_at(self) -> int:
+        """Check the last line, whatever its number says, and give its time."""
+        last = self._read("true ORDER BY seq DESC LIMIT 1", (), None)
+        return next(self.scan(last[0].seq - 1)).event.at if last else 0
 
     def append(
         self,
@@ -61,7 +77,7 @@ class Log(Lines):
         self.keep(Stored(seq, campaign, event), about, key, unit)
         self.committer.add(row, strict=not isinstance(event, Decided))
         if unit is not None or context:
-            check = personal_check(seq, unit, context)
+            check = personal_check(seq, campaign, unit, context)
             self.committer.also(
                 "INSERT INTO personal VALUES (?, ?, ?, ?, ?)", (seq, campaign, unit, context, check)
             )
@@ -73,9 +89,9 @@ class Log(Lines):
 
     def erase(self, campaign: int, unit: bytes) -> int:
         """Forget which decisions were a unit's, and their contexts; give how many they were."""
-        found = self.reader.execute(
+        (found,) = self._one(
             "SELECT count(*) FROM personal WHERE campaign = ? AND unit = ?", (campaign, unit)
-        ).get
+        )
         self.committer.also(
             "DELETE FROM personal WHERE campaign = ? AND unit = ?", (campaign, unit)
         )
@@ -117,7 +133,15 @@ class Log(Lines):
         self.committer.connection.close()
 
     def abandon(self) -> None:
-        """Let go of a database that cannot be written; what is queued is not taken in."""
+        """Let go of a database that cannot be used; what is queued is not taken in."""
         self.committer.stop()
         let_go(self.reader)
         let_go(self.committer.connection)
+
+
+def _check(path: str, lost: int) -> None:
+    if lost:
+        raise DamagedFile(
+            f"the journal of {path!r} is damaged, and {lost} transactions in it cannot be read: "
+            f"restore a backup, or remove {path}-wal to go on without them"
+        )

@@ -39,7 +39,8 @@ class Record(NamedTuple):
     link: bytes
 
 
-COLUMNS = "seq, campaign, round, key, body, checksum, link"
+COLUMNS = "seq, campaign, round, CAST(key AS BLOB), body, checksum, link"
+"""As they are read: a key that is damaged may be no text any more."""
 
 
 def record(
@@ -47,7 +48,7 @@ def record(
 ) -> Record:
     """Give the stored form of an event that follows the line with the link `before`."""
     body = encode(event)
-    check = _checksum(seq, campaign, about, key, body)
+    check = _checksum(seq, campaign, about, None if key is None else key.encode(), body)
     return Record(seq, campaign, about, key, body, check, link_after(before, check, body))
 
 
@@ -56,7 +57,7 @@ def link_after(before: bytes, check: int, body: bytes) -> bytes:
     return hashlib.blake2b(b"%d" % check + body, key=before, digest_size=LINK).digest()
 
 
-def event_of(row: tuple[int, int, int, str | None, bytes, int, bytes]) -> AnyEvent:
+def event_of(row: tuple[int, int, int, bytes | None, bytes, int, bytes]) -> AnyEvent:
     """Read a stored line, or raise `Damaged` with its number."""
     seq, campaign, about, key, body, check, _ = row
     try:
@@ -72,15 +73,26 @@ def seal(campaign: int, seq: int, body: bytes) -> bytes:
     return digest(b"%d %d " % (campaign, seq) + body)
 
 
-def personal_check(seq: int, unit: bytes | None, context: bytes | None) -> int:
+def sealed(campaign: Any, seq: Any, body: Any, stored: Any) -> bool:
+    """Tell whether a snapshot is what was stored."""
+    try:
+        return seal(campaign, seq, body) == stored
+    except TypeError:
+        return False
+
+
+def personal_check(seq: int, campaign: int, unit: bytes | None, context: bytes | None) -> int:
     """Give what a decision's unit and context are checked by."""
-    return zlib.crc32(context or b"", zlib.crc32(unit or b"", seq))
+    head = zlib.crc32(_HEAD.pack(seq, campaign, len(unit or b"")))
+    return zlib.crc32(context or b"", zlib.crc32(unit or b"", head))
 
 
-def sound(seq: int, unit: Any, context: Any, check: Any) -> bool:
+def sound(seq: Any, campaign: Any, unit: Any, context: Any, check: Any) -> bool:
     """Tell whether a decision's unit and context are what was stored, and of the same types."""
-    typed = isinstance(unit, bytes | None) and isinstance(context, bytes | None)
-    return typed and personal_check(seq, unit, context) == check
+    try:
+        return personal_check(seq, campaign, unit, context) == check
+    except (struct.error, TypeError):
+        return False
 
 
 class DamagedPages(Damaged):
@@ -96,6 +108,6 @@ class DamagedPages(Damaged):
         self.seq = 0
 
 
-def _checksum(seq: int, campaign: int, about: int, key: str | None, body: bytes) -> int:
+def _checksum(seq: int, campaign: int, about: int, key: bytes | None, body: bytes) -> int:
     head = zlib.crc32(_HEAD.pack(seq, campaign, about))
-    return zlib.crc32(body, zlib.crc32(b"" if key is None else key.encode() + b"\0", head))
+    return zlib.crc32(body, zlib.crc32(b"" if key is None else key + b"\0", head))

@@ -81,13 +81,18 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
     except BaseException as error:
         if connection is not None:
             let_go(connection)
-        if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
+        if isinstance(error, (apsw.NotADBError, apsw.CorruptError, apsw.SQLError)):
             raise DamagedFile(
                 f"{path!r} is no foretell database, or is damaged: restore it from a backup"
             ) from None
         if isinstance(error, apsw.CantOpenError):
             raise InvalidInput(
                 f"cannot open the database {path!r}: its folder must exist and be writable"
+            ) from None
+        if isinstance(error, apsw.ReadOnlyError):
+            raise InvalidInput(
+                f"the database {path!r} cannot be written: make its file writable, "
+                f"or restore it from a backup if it is damaged"
             ) from None
         raise
     return connection
@@ -101,8 +106,8 @@ def let_go(connection: apsw.Connection) -> None:
 
 def only_ours(path: str) -> None:
     """Make a file that nobody else may read, where there is none: a database holds secrets."""
-    with suppress(OSError):  # whatever keeps it from being made is told by who opens it
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    with suppress(OSError):  # one that is there is not opened: to close it would end its locks
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _prepare(connection: apsw.Connection, path: str) -> None:

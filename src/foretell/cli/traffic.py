@@ -1,0 +1,179 @@
+"""`foretell simulate-traffic`: a scenario played against a running server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from foretell.cli.output import print_table
+
+if TYPE_CHECKING:
+    from foretell.traffic.comparison import Comparison
+    from foretell.traffic.drive import Traffic
+
+_SHARE = click.FloatRange(0.0, 1.0)
+
+
+@click.command("simulate-traffic")
+@click.option("--url", default="http://127.0.0.1:8000", show_default=True, help="The server.")
+@click.option("--key", envvar="FORETELL_KEY", help="A key with the scope admin ($FORETELL_KEY).")
+@click.option("--scenario", default="paper", show_default=True, help="See foretell scenarios.")
+@click.option("--policy", default="nsd-adaptive", show_default=True, help="See foretell policies.")
+@click.option(
+    "--horizon",
+    type=click.IntRange(min=1),
+    default=4000,
+    show_default=True,
+    help="Rounds of a run; the scenario's changes and delays are fitted to it.",
+)
+@click.option(
+    "--runs", type=click.IntRange(min=2), default=20, show_default=True, help="Paired runs."
+)
+@click.option(
+    "--delay", type=click.IntRange(min=0), default=None, help="Rounds until a reward is known."
+)
+@click.option(
+    "--silence",
+    type=click.Choice(["unknown", "default"]),
+    default="unknown",
+    show_default=True,
+    help="Report every outcome, or only those that are something.",
+)
+@click.option("--duplicates", type=_SHARE, default=0.05, show_default=True, help="Sent twice.")
+@click.option("--late", type=_SHARE, default=0.02, show_default=True, help="After the window.")
+@click.option("--lost", type=_SHARE, default=0.02, show_default=True, help="Never sent.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=None,
+    help="Rounds per second of each run; by default as many as the server goes along with.",
+)
+@click.option(
+    "--parallel",
+    type=click.IntRange(min=1, max=100),
+    default=10,
+    show_default=True,
+    help="Runs at one time.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def simulate_traffic(
+    url: str,
+    key: str | None,
+    scenario: str,
+    policy: str,
+    horizon: int,
+    runs: int,
+    delay: int | None,
+    silence: Literal["unknown", "default"],
+    duplicates: float,
+    late: float,
+    lost: float,
+    rate: float | None,
+    parallel: int,
+    seed: int,
+    as_json: bool,  # noqa: FBT001  click passes it
+) -> None:
+    """Play a scenario against a running server, and compare its regret with the lab's.
+
+    Each run has a campaign of its own. Signals and rewards come twice, late, in any order or not
+    at all. The exit code is 0 if the 95 % interval of the difference, paired run by run, lies
+    within ±10 % of the lab's mean regret, and 1 if not. Start the server on a test database:
+    foretell serve --time-scale 1000 --db test.db
+    """
+    from foretell.traffic.comparison import FEWEST, compared
+    from foretell.traffic.drive import Traffic
+    from foretell.traffic.faults import Faults
+    from foretell.traffic.lab import Lab
+    from foretell.traffic.plan import planned
+
+    plan = planned(
+        scenario,
+        policy,
+        horizon,
+        delay,
+        silence,
+        Faults(duplicates, late, lost),
+        runs=runs,
+        seed=seed,
+        parallel=parallel,
+        rate=rate,
+    )
+    traffic, lab = Traffic(plan), Lab(plan)
+    try:
+        _drive(traffic, url, key)
+    except KeyboardInterrupt:
+        if len(traffic.runs) >= FEWEST:
+            _show(compared(traffic, lab), as_json=as_json)
+        raise
+    found = compared(traffic, lab)
+    _show(found, as_json=as_json)
+    complaint = found.complaint()
+    if complaint is not None:
+        click.echo(f"Error: {complaint}", err=True)
+        sys.exit(1)
+
+
+def _drive(traffic: Traffic, url: str, key: str | None) -> None:
+    from foretell.sim.progress import progress_bar
+    from foretell.traffic.http import HttpService
+    from foretell.traffic.service import WrongAnswer
+
+    plan = traffic.plan
+
+    async def drive() -> None:
+        async with HttpService(url, key) as service:
+            await traffic.drive(service, advance)
+
+    with progress_bar(f"{plan.runs} runs", plan.runs * plan.horizon, shown=None) as advance:
+        try:
+            asyncio.run(drive())
+        except WrongAnswer as error:
+            click.echo(f"Error: {error}", err=True)
+            sys.exit(1)
+
+
+def _show(found: Comparison, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2))
+        return
+    rows = [
+        (name, *(f"{part:+.1f}" if name == "difference" else f"{part:.1f}" for part in estimate))
+        for name, estimate in (
+            ("live", found.live),
+            ("lab", found.lab),
+            ("difference", found.difference),
+        )
+    ]
+    rows.append(("allowed", "", f"{-found.tolerance:+.1f}", f"{found.tolerance:+.1f}"))
+    click.echo(
+        f"{found.policy} in the scenario {found.scenario}: "
+        f"{found.runs} runs of {found.horizon:,} rounds\n"
+    )
+    print_table("Regret", ("", "mean", "95 % from", "to"), rows, as_json=False)
+    click.echo()
+    for sentence in _sentences(found):
+        click.echo(sentence)
+
+
+def _sentences(found: Comparison) -> list[str]:
+    sent = ", ".join(f"{count:,} {what}" for what, count in found.sent.items())
+    answers = ", ".join(f"{count:,} {what}" for what, count in found.answers.items())
+    lines = [
+        f"Sent: {sent}.",
+        f"The server said: {answers}.",
+        f"{found.seconds:.0f} s, in which its clock went {found.time_scale:,.0f} times as fast.",
+    ]
+    if found.windows is not None:
+        windows = found.windows
+        lines.append(
+            f"Reward windows had {windows.shortest} to {windows.longest} rounds, "
+            f"{windows.median} in the middle: the lab's delay. "
+            f"{windows.signals_behind:.1%} of decisions came before the last signal was in, "
+            f"{found.tardy:.1%} of events missed their window unmeant."
+        )
+    return lines

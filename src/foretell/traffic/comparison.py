@@ -1,0 +1,151 @@
+"""Live beside the lab: the paired difference of regrets, its interval, and what follows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from foretell.errors import InvalidInput
+from foretell.sim.interval import mean_interval
+from foretell.traffic.drive import Traffic
+from foretell.traffic.lab import Lab
+from foretell.traffic.windows import Windows, measured
+from foretell.types import Floats
+
+TOLERANCE = 0.1
+"""How far the difference may lie from 0, in parts of the lab's mean regret."""
+MOST_TARDY = 0.01
+"""The share of events that may miss their window, where silence is a default."""
+FEWEST = 2
+"""Runs without which there is no interval."""
+
+
+class Estimate(NamedTuple):
+    """A mean over runs with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, samples: Floats) -> Estimate:
+        """Estimate the mean of these."""
+        low, high = mean_interval(samples)
+        return cls(float(samples.mean()), float(low), float(high))
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """What was played, and the regret it led to, live and in the lab."""
+
+    scenario: str
+    policy: str
+    horizon: int
+    runs: int
+    seed: int
+    silence: str
+    delay: int
+    """The lab's delay in rounds: as measured live, where silence is a default."""
+    windows: Windows | None
+    """How many rounds windows had, where silence is a default."""
+    time_scale: float
+    """Seconds of the server's clock in one second."""
+    live: Estimate
+    lab: Estimate
+    difference: Estimate
+    tolerance: float
+    """How far from 0 the interval of the difference may reach."""
+    sent: dict[str, int]
+    """What went out, each counted once; retries are decisions that were asked for twice."""
+    answers: dict[str, int]
+    """What the server said to the events."""
+    tardy: float
+    """The share of events that missed their window and were not meant to.
+
+    Where silence is unknown no window is to be missed: an event counts whenever it comes.
+    """
+    miscounts: list[str]
+    seconds: float
+
+    @property
+    def alike(self) -> bool:
+        """Whether the interval of the difference lies within the tolerance."""
+        return -self.tolerance <= self.difference.low and self.difference.high <= self.tolerance
+
+    def complaint(self) -> str | None:
+        """Say in one sentence what is wrong, if anything is."""
+        if self.alike:
+            return self.miscounts[0] if self.miscounts else None
+        mean, low, high = (100 * part / self.lab.mean for part in self.difference)
+        told = (
+            f"the live regret differs from the lab's by {mean:+.1f} % "
+            f"(95 % interval {low:+.1f} % to {high:+.1f} %), and ±{TOLERANCE:.0%} is allowed"
+        )
+        if self.tardy > MOST_TARDY:
+            return (
+                f"{told}: {self.tardy:.1%} of events came after their window, because the server "
+                f"was slower than at the start: lower --rate or --parallel"
+            )
+        if low <= 0.0 <= high:
+            return f"{told}: it may be chance, so take more runs or a longer horizon"
+        return f"{told}: the server does not use what it is told as the policy in the lab does"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as plain data."""
+        windows = None if self.windows is None else self.windows._asdict()
+        return msgspec.to_builtins(self) | {
+            "windows": windows,
+            "live": self.live._asdict(),
+            "lab": self.lab._asdict(),
+            "difference": self.difference._asdict(),
+            "alike": self.alike,
+        }
+
+
+def compared(traffic: Traffic, lab: Lab) -> Comparison:
+    """Play the finished runs in the lab too, and compare."""
+    plan = traffic.plan
+    runs = sorted(traffic.runs, key=lambda run: run.number)
+    if len(runs) < FEWEST:
+        raise InvalidInput(f"a comparison needs at least {FEWEST} runs, got {len(runs)}")
+    windows = None
+    if plan.silence == "default":
+        windows = measured(traffic.timing, [run.dues for run in runs])
+    delay = plan.window if windows is None else windows.median
+    live = np.array([run.regret for run in runs])
+    repeats = lab.regret([run.number for run in runs], None if windows is None else delay)
+    in_lab = repeats.mean(axis=1)
+    answers: Counter[str] = Counter()
+    for run in runs:
+        answers.update(run.answers)
+    return Comparison(
+        scenario=plan.name,
+        policy=str(plan.spec),
+        horizon=plan.horizon,
+        runs=len(runs),
+        seed=plan.seed,
+        silence=plan.silence,
+        delay=delay,
+        windows=windows,
+        time_scale=traffic.timing.speed,
+        live=Estimate.of(live),
+        lab=Estimate.of(in_lab),
+        difference=Estimate.of(live - in_lab),
+        tolerance=TOLERANCE * float(in_lab.mean()),
+        sent={
+            "decisions": plan.horizon * len(runs),
+            "retries": sum(run.retried for run in runs),
+            "signals": sum(len(run.sent["signals"]) for run in runs),
+            "rewards": sum(len(run.sent["rewards"]) for run in runs),
+        },
+        answers=dict(sorted(answers.items())),
+        tardy=(
+            sum(run.tardy for run in runs) / max(1, answers.total())
+            if plan.silence == "default"
+            else 0.0
+        ),
+        miscounts=[sentence for run in runs for sentence in run.miscounts],
+        seconds=traffic.seconds,
+    )

@@ -1,0 +1,62 @@
+"""The first seconds of traffic: how fast the server's clock runs, and how long a round takes."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import NamedTuple
+
+from foretell.traffic.plan import Plan
+from foretell.traffic.post import Post
+from foretell.traffic.service import Event, Service, WrongAnswer
+from foretell.traffic.tasks import together
+
+WARM_UP = 1.0
+"""Seconds in which a server may still compile; they are not counted."""
+SECONDS = 1.0
+WINDOW = 1.0
+"""The windows of the probe's campaign, in seconds of the server."""
+
+
+class Tempo(NamedTuple):
+    """What the probe found."""
+
+    speed: float
+    """Seconds of the server's clock in one second."""
+    round: float
+    """Seconds from a decision to the next, with as many runs as there will be."""
+
+
+async def probe(service: Service, post: Post, plan: Plan) -> Tempo:
+    """Play rounds in a campaign of their own, as many at one time as there will be runs."""
+    name = f"{plan.label}-probe"
+    await service.create(plan.campaign(name, WINDOW, WINDOW))
+    signal = plan.signal_names()[plan.order()[-1]]
+    first, first_due = await _timed(service, name, "first")
+    warm = time.monotonic() + WARM_UP
+    took: list[float] = []
+
+    async def play(player: int) -> None:
+        number = 0
+        while (begun := time.monotonic()) < warm + SECONDS:
+            key = f"{player}-{number}"
+            decision = await service.decide(name, key)
+            reward = Event(decision.id, f"{key}-reward", value=plan.scenario.scale.high)
+            await post.send([Event(decision.id, key, signal=signal), reward])
+            if begun >= warm or number == 0:
+                took.append(time.monotonic() - begun)
+            number += 1
+
+    await together(play(player) for player in range(min(plan.parallel, plan.runs)))
+    last, last_due = await _timed(service, name, "last")
+    speed = (last_due - first_due) / (last - first)
+    if speed <= 0.0:
+        raise WrongAnswer("the server's clock stands still: start the server on a new database")
+    return Tempo(speed, statistics.median(took))
+
+
+async def _timed(service: Service, campaign: str, key: str) -> tuple[float, float]:
+    """Decide once: gives when by our clock, and when its window closes by the server's."""
+    sent = time.monotonic()
+    decision = await service.decide(campaign, key)
+    return (sent + time.monotonic()) / 2, decision.due

@@ -1,0 +1,92 @@
+"""A scenario in fewer rounds: what happens in its own horizon happens in a shorter one.
+
+Changes come as often, rewards as late and drifts as far, measured in shares of the horizon.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import msgspec
+
+from foretell.worlds import Scenario, scenario, suite
+from foretell.worlds.changes import Changes, Redraws, Shifts
+from foretell.worlds.delays import Delay, Never
+from foretell.worlds.drift import Interpolation, RandomWalk
+from foretell.worlds.knots import Schedule
+from foretell.worlds.paper import HORIZON
+
+IN_ROUNDS = ("rounds", "low", "high", "average", "median", "scale")
+"""The fields of delays that are measured in rounds."""
+
+
+def fitted(name: str, horizon: int, delay: int | None) -> Scenario:
+    """Give a named scenario that fits into a horizon, with another delay where one is given.
+
+    >>> fitted("paper", 4000, None).changes.when.at, fitted("paper", 4000, None).delay.rounds
+    ((1000, 2000, 3000), 250)
+    """
+    own = {entry.name: entry.horizon for entry in suite()}.get(name, HORIZON)
+    made = at_pace(scenario(name), horizon / own)
+    if delay is not None:
+        made = dataclasses.replace(made, delay=delay)
+    made.check(horizon)
+    return made
+
+
+def at_pace(slow: Scenario, share: float) -> Scenario:
+    """Give the scenario in which everything takes a share of its rounds."""
+    if share == 1.0:
+        return slow
+    delays: Any = slow.delay if isinstance(slow.delay, tuple) else (slow.delay,)
+    quick = [_delay(one, share) for one in delays]
+    return dataclasses.replace(
+        slow,
+        segments=[(round(first * share), law) for first, law in slow.segments],
+        changes=_changes(slow.changes, share),
+        delay=quick if isinstance(slow.delay, tuple) else quick[0],
+    )
+
+
+def _delay(delay: Delay, share: float) -> Delay:
+    if isinstance(delay, Never):
+        return delay
+    fields = {
+        name: _rounds(value, share)
+        for name in IN_ROUNDS
+        if (value := getattr(delay, name, None)) is not None
+    }
+    return msgspec.structs.replace(delay, **fields)
+
+
+def _rounds(value: Any, share: float) -> Any:
+    if isinstance(value, tuple):
+        return tuple(round(one * share) for one in value)
+    return round(value * share) if isinstance(value, int) else value * share
+
+
+def _changes(changes: Changes, share: float) -> Changes:
+    match changes:
+        case Shifts() | Redraws():
+            return msgspec.structs.replace(changes, when=_schedule(changes.when, share))
+        case Interpolation(towards):
+            stops = tuple((max(1, round(stop * share)), law) for stop, law in towards)
+            return Interpolation(stops)
+        case RandomWalk(spread, every):
+            return msgspec.structs.replace(
+                changes,
+                spread=spread / math.sqrt(share),
+                every=None if every is None else max(1, round(every * share)),
+            )
+        case _:
+            return changes
+
+
+def _schedule(when: Schedule, share: float) -> Schedule:
+    if when.at is not None:
+        return Schedule(at=tuple(max(1, round(change * share)) for change in when.at))
+    if when.every is not None:
+        return Schedule(every=max(1, round(when.every * share)))
+    return Schedule(hazard=min(1.0, (when.hazard or 0.0) / share))

@@ -1,0 +1,143 @@
+"""What a campaign must come to, worked out from scratch from a plain list of facts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from foretell.policies.registry import policy, start
+from foretell.policies.verbs import credit, observe, play
+from foretell.types import Problem
+
+GRID = 10_000
+
+
+@dataclass
+class Fact:
+    """Feedback as the server took it in."""
+
+    at: int
+    kind: str
+    event_id: str
+    signal: int = 0
+    value: float = 0.0
+    target: str | None = None
+    occurred: int | None = None
+
+
+@dataclass
+class Decision:
+    made: int
+    action: int
+    facts: list[Fact] = field(default_factory=list)
+
+
+@dataclass
+class Reference:
+    """A campaign: how it is set, and what happened. Windows in microseconds."""
+
+    policy: str
+    actions: int
+    signals: int
+    signal_window: int
+    reward_window: int
+    signal_silence: str
+    reward_silence: str
+    default_reward: float
+    low: float
+    high: float
+    decisions: list[Decision] = field(default_factory=list)
+
+    def closes(self, decision: Decision, window: int) -> int:
+        return math.ceil((decision.made + window) / GRID) * GRID
+
+    def is_late(self, decision: Decision, fact: Fact) -> bool:
+        window = self.signal_window if fact.kind == "signal" else self.reward_window
+        return fact.at >= self.closes(decision, window)
+
+    def signal(self, decision: Decision, now: int) -> int | None:
+        """Give the signal that counts."""
+        if self.signal_silence == "default" and now < self.closes(decision, self.signal_window):
+            return None
+        facts = [fact for fact in decision.facts if fact.kind == "signal"]
+        for late in (False, True):
+            found = [fact.signal for fact in facts if self.is_late(decision, fact) is late]
+            if found:
+                return max(found)
+        return 0 if self.signal_silence == "default" else None
+
+    def reward(self, decision: Decision, now: int) -> float | None:
+        """Give the reward that counts."""
+        if self.signal(decision, now) is None:
+            return None
+        if self.reward_silence == "default" and now < self.closes(decision, self.reward_window):
+            return None
+        total = self.total(decision)
+        return self.default_reward if total is None and self.reward_silence == "default" else total
+
+    def total(self, decision: Decision) -> float | None:
+        values: dict[str | None, float | None] = {
+            fact.event_id: fact.value for fact in decision.facts if fact.kind == "reward"
+        }
+        corrections = [fact for fact in decision.facts if fact.kind in {"adjust", "retract"}]
+        corrections.sort(
+            key=lambda fact: (fact.at if fact.occurred is None else fact.occurred, fact.event_id)
+        )
+        for fact in corrections:
+            if fact.target in values:
+                values[fact.target] = fact.value if fact.kind == "adjust" else None
+        left = [value for value in values.values() if value is not None]
+        return math.fsum(left) if left else None
+
+    def parked(self, decision: Decision) -> int:
+        known = {fact.event_id for fact in decision.facts if fact.kind == "reward"}
+        return sum(
+            fact.kind in {"adjust", "retract"} and fact.target not in known
+            for fact in decision.facts
+        )
+
+    def unit(self, reward: float) -> float:
+        clipped = min(max(reward, self.low), self.high)
+        return math.floor((clipped - self.low) / (self.high - self.low) * 2**30 + 0.5) / 2**30
+
+    def state(self, now: int) -> Any:
+        """Give what a policy knows that is told what every decision stands at."""
+        state = start(policy(self.policy), Problem(self.actions, self.signals))
+        for t, decision in enumerate(self.decisions):
+            play(state, t, decision.action)
+        for t, decision in enumerate(self.decisions):
+            signal, reward = self.signal(decision, now), self.reward(decision, now)
+            if signal is not None:
+                observe(state, t, decision.action, signal)
+            if signal is not None and reward is not None:
+                credit(state, t, decision.action, signal, self.unit(reward))
+        return state
+
+    def counts(self, now: int) -> dict[str, int]:
+        """Give what the report counts, but for what leaves no line."""
+        facts = [(one, fact) for one in self.decisions for fact in one.facts]
+        rewards = [self.reward(one, now) for one in self.decisions]
+        return {
+            "decisions": len(self.decisions),
+            "signals": sum(fact.kind == "signal" for _, fact in facts),
+            "rewards": sum(fact.kind != "signal" for _, fact in facts),
+            "late": sum(self.is_late(one, fact) for one, fact in facts),
+            "parked": sum(self.parked(one) for one in self.decisions),
+            "clipped": sum(
+                reward is not None and not self.low <= reward <= self.high for reward in rewards
+            ),
+            "open_signals": sum(self.signal(one, now) is None for one in self.decisions),
+            "open_rewards": sum(reward is None for reward in rewards),
+        }
+
+    def signal_rows(self, now: int) -> list[tuple[int, int, float]]:
+        """Give of each signal how often it was seen and paid, and the sum in unit rewards."""
+        rows = [(0, 0, 0.0)] * self.signals
+        for one in self.decisions:
+            signal, reward = self.signal(one, now), self.reward(one, now)
+            if signal is not None:
+                seen, paid, total = rows[signal]
+                more = (0, 0.0) if reward is None else (1, self.unit(reward))
+                rows[signal] = (seen + 1, paid + more[0], total + more[1])
+        return rows

@@ -1,0 +1,65 @@
+"""Many visitors at once: lines that are not on disk yet are read like all others."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foretell.live import api
+from tests.live.rules.served import Served
+
+
+@pytest.mark.parametrize("policy", ["nsd-adaptive", "nsd-kl"])
+@pytest.mark.parametrize("silence", ["default", "unknown"])
+def test_visitors_do_not_disturb_each_other(tmp_path: Path, policy: str, silence: str) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create(
+            policy=policy,
+            signal_window=0.05,
+            reward_window=0.1,
+            signal_silence=silence,
+            reward_silence=silence,
+        )
+        engine, stories = served.engine, []
+
+        async def visitor(number: int) -> None:
+            for _ in range(number % 7):
+                await asyncio.sleep(0)
+            answer, _ = await engine.decide("c", api.Ask(decision_key=f"k{number}"))
+            one = answer.decision_id
+            reports: list[Any] = [
+                engine.signal(one, api.SignalReport("click", f"s{number}")),
+                engine.signal(one, api.SignalReport("buy", f"t{number}")),
+                engine.reward(one, api.RewardReport(0.25, event_id=f"r{number}")),
+                engine.reward(one, api.RewardReport(0.5, event_id=f"q{number}")),
+                engine.signal(one, api.SignalReport("click", f"s{number}")),
+            ]
+            tasks = []
+            for place, report in enumerate(reports):
+                tasks.append(asyncio.create_task(report))
+                for _ in range((number + place) % 4):
+                    await asyncio.sleep(0)
+                assert len((await engine.story(one)).events) >= 1
+            await asyncio.gather(*tasks)
+            story = await engine.story(one)
+            assert len(story.events) == 5
+            stories.append(one)
+            served.machine.time += 150
+
+        async def all_of_them() -> None:
+            await asyncio.gather(*(visitor(number) for number in range(300)))
+
+        served.run(all_of_them())
+        served.pass_time(1.0)
+        for one in stories[::10]:
+            assert (served.story(one).signal, served.story(one).reward) == ("buy", 0.75)
+        counts = served.report().counts
+        assert (counts.decisions, counts.signals, counts.rewards) == (300, 600, 600)
+        assert counts.duplicates == 300
+        assert served.digest() == served.rebuilt().digest()
+        digest = served.digest()
+        served.crash()
+        assert served.digest() == digest

@@ -1,0 +1,116 @@
+"""Where in a database file each column of each row is stored, read off its pages."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+LEAF, INTERIOR = 13, 5
+COLUMNS = {
+    "events": ("seq", "campaign", "round", "key", "body", "checksum", "link"),
+    "personal": ("seq", "campaign", "unit", "context", "checksum"),
+    "snapshots": ("campaign", "seq", "body", "digest"),
+}
+
+
+class Place(NamedTuple):
+    """Bytes of the file that hold one column of a row, or what stands before its columns."""
+
+    table: str
+    row: int
+    column: str
+    """A column; `rowid` and `header` are the row's number and the types of its columns."""
+    offset: int
+    length: int
+
+
+def places(path: str, table: str) -> Iterator[Place]:
+    """Give where every row of a table is stored, in pieces where it overflows its page."""
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    root = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).get
+    connection.close()
+    content = Path(path).read_bytes()
+    size = struct.unpack_from(">H", content, 16)[0]
+    yield from _page(content, size, root, table)
+
+
+def owners_of_pages(path: str) -> dict[int, str]:
+    """Give the table or index to which each page belongs."""
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    owners = dict(connection.execute("SELECT pageno, name FROM dbstat"))
+    connection.close()
+    return owners
+
+
+def _page(content: bytes, size: int, number: int, table: str) -> Iterator[Place]:
+    start = (number - 1) * size
+    head = start + (100 if number == 1 else 0)
+    kind, cells = content[head], struct.unpack_from(">H", content, head + 3)[0]
+    pointers = head + (12 if kind == INTERIOR else 8)
+    for place in range(cells):
+        cell = start + struct.unpack_from(">H", content, pointers + 2 * place)[0]
+        if kind == INTERIOR:
+            yield from _page(content, size, struct.unpack_from(">I", content, cell)[0], table)
+        else:
+            yield from _row(content, size, cell, table)
+    if kind == INTERIOR:
+        yield from _page(content, size, struct.unpack_from(">I", content, head + 8)[0], table)
+
+
+def _row(content: bytes, size: int, cell: int, table: str) -> Iterator[Place]:
+    payload, place = _varint(content, cell)
+    row, begin = _varint(content, place)
+    yield Place(table, row, "rowid", cell, begin - cell)
+    header, place = _varint(content, begin)
+    yield Place(table, row, "header", begin, header)
+    types = []
+    while place < begin + header:
+        kind, place = _varint(content, place)
+        types.append(kind)
+    parts = list(_parts(content, size, begin, payload))
+    first = header
+    for column, kind in zip(COLUMNS[table], types, strict=True):
+        for start, offset, length in parts:
+            low, high = max(first, start), min(first + _length(kind), start + length)
+            if low < high:
+                yield Place(table, row, column, offset + low - start, high - low)
+        first += _length(kind)
+
+
+def _parts(content: bytes, size: int, begin: int, payload: int) -> Iterator[tuple[int, int, int]]:
+    """Give the stretches of a row: where each starts in the row, and where in the file."""
+    start = _local(payload, size)
+    yield 0, begin, start
+    pointer = begin + start
+    while start < payload:
+        page = (struct.unpack_from(">I", content, pointer)[0] - 1) * size
+        length = min(payload - start, size - 4)
+        yield start, page + 4, length
+        start, pointer = start + length, page
+
+
+def _varint(content: bytes, place: int) -> tuple[int, int]:
+    value = 0
+    while True:
+        byte = content[place]
+        value = value << 7 | byte & 127
+        place += 1
+        if byte < 128:
+            return value, place
+
+
+def _length(kind: int) -> int:
+    return (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)[kind] if kind < 10 else (kind - 12) // 2
+
+
+def _local(payload: int, size: int) -> int:
+    """Give how much of a row is on its own page."""
+    if payload <= size - 35:
+        return payload
+    least = (size - 12) * 32 // 255 - 23
+    more = least + (payload - least) % (size - 4)
+    return more if more <= size - 35 else least

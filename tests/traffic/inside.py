@@ -1,0 +1,48 @@
+"""An engine without its web face, as a service; and servers that do not use what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from foretell.live import api
+from foretell.live.engine import Engine
+from foretell.traffic.service import Counts, Decision, Event, seconds
+
+
+class Inside:
+    """Asks an engine in the same process."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def create(self, campaign: dict[str, Any]) -> None:
+        await self.engine.create(msgspec.convert(campaign, api.NewCampaign))
+
+    async def decide(self, campaign: str, key: str) -> Decision:
+        answer, _ = await self.engine.decide(campaign, api.Ask(decision_key=key))
+        return Decision(answer.decision_id, answer.action, seconds(answer.reward_due_at))
+
+    async def report(self, events: Sequence[Event]) -> list[str]:
+        raw = [msgspec.Raw(msgspec.json.encode(event)) for event in events]
+        receipts = await self.engine.batch(raw)
+        assert all(receipt.status != "rejected" for receipt in receipts), receipts
+        return [receipt.status for receipt in receipts]
+
+    async def counts(self, campaign: str) -> Counts:
+        report = await self.engine.report(campaign)
+        return msgspec.convert(msgspec.to_builtins(report.counts), Counts)
+
+
+@asynccontextmanager
+async def inside(path: Path, time_scale: float) -> AsyncIterator[Inside]:
+    """Open an engine on a new database, relaxed: the disk is not what is tested."""
+    engine = await Engine.open(path, time_scale=time_scale, durability="relaxed")
+    try:
+        yield Inside(engine)
+    finally:
+        await engine.close()

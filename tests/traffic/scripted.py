@@ -1,0 +1,68 @@
+"""A service that plays what it is told to, and remembers what it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from foretell.traffic.drive import Traffic
+from foretell.traffic.plan import Plan
+from foretell.traffic.service import Counts, Decision, Event
+
+STEP = 60.0
+"""Seconds of its clock from a decision to the next one."""
+
+
+class Scripted:
+    """Decides by a function of the run and the round; its clock goes on with each decision."""
+
+    def __init__(self, script: Callable[[int, int], int]) -> None:
+        self.script = script
+        self.campaigns: dict[str, dict[str, Any]] = {}
+        self.decisions: dict[tuple[str, str], Decision] = {}
+        self.events: list[Event] = []
+        self.forget: Callable[[Event], bool] = lambda event: False
+        self.now = 0.0
+
+    async def create(self, campaign: dict[str, Any]) -> None:
+        self.campaigns[campaign["name"]] = campaign
+
+    async def decide(self, campaign: str, key: str) -> Decision:
+        number = campaign.rpartition("-")[2]
+        if (campaign, key) not in self.decisions:
+            round_ = int(key.rpartition("-")[2]) if number != "probe" else 0
+            action = 0 if number == "probe" else self.script(int(number), round_)
+            self.now += STEP
+            self.decisions[campaign, key] = Decision(
+                f"{campaign}/{round_}",
+                f"action-{action}",
+                self.now + self.campaigns[campaign]["reward_window"],
+            )
+        return self.decisions[campaign, key]
+
+    async def report(self, events: Sequence[Event]) -> list[str]:
+        known = {(event.decision_id, event.event_id) for event in self.events}
+        self.events += events
+        return [
+            "duplicate" if (event.decision_id, event.event_id) in known else "accepted"
+            for event in events
+        ]
+
+    async def counts(self, campaign: str) -> Counts:
+        mine = {
+            msgspec.json.encode(event): event
+            for event in self.events
+            if event.decision_id.startswith(f"{campaign}/") and not self.forget(event)
+        }
+        signals = sum(event.signal is not None for event in mine.values())
+        decisions = sum(name == campaign for name, _ in self.decisions)
+        return Counts(decisions, signals, len(mine) - signals)
+
+
+async def driven(plan: Plan, service: Any) -> Traffic:
+    """Drive the whole traffic of a plan."""
+    traffic = Traffic(plan)
+    await traffic.drive(service, lambda rounds: None)
+    return traffic

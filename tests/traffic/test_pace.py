@@ -1,0 +1,80 @@
+"""Rounds keep to the clock of the server, and windows are measured in rounds by it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from foretell.errors import InvalidInput
+from foretell.traffic.faults import Faults
+from foretell.traffic.pace import GRID, Pace, Timing, timing
+from foretell.traffic.plan import planned
+from foretell.traffic.probe import Tempo
+from foretell.traffic.windows import measured
+
+
+@pytest.mark.parametrize("window", [0, 1, 30])
+def test_a_window_planned_for_d_rounds_is_a_delay_of_d_whatever_the_jitter(window: int) -> None:
+    plan = planned("paper", "nsd-kl", 400, window, "default", Faults(), runs=2, seed=0)
+    chosen = timing(plan, Tempo(1000.0, 0.01))
+    rng = np.random.default_rng(0)
+    jitter = rng.uniform(-0.2, 0.2, 400) * chosen.stretch
+    made = 1e9 + np.arange(400) * chosen.stretch + jitter
+    closes = np.ceil((made + chosen.reward_window) / GRID) * GRID
+    found = measured(chosen, [list(closes)])
+    assert found is not None
+    assert found.shortest == found.median == found.longest == window
+
+
+def test_decisions_before_the_last_signal_was_in_are_counted() -> None:
+    times = Timing(1000.0, 10.0, 8.0, 25.0)
+    found = measured(times, [[25.0 + at for at in (0.0, 10.0, 17.0, 27.0, 37.0, 47.0)]])
+    assert found is not None
+    assert found.signals_behind == pytest.approx(1 / 5)
+
+
+def test_no_window_is_measured_where_none_has_closed() -> None:
+    assert measured(Timing(1.0, 1.0, 0.5, 1e9), [[1e9, 1e9 + 1]]) is None
+
+
+def test_a_clock_too_slow_for_windows_is_refused() -> None:
+    plan = planned("paper", "nsd-kl", 400, None, "default", Faults(), runs=2, seed=0)
+    with pytest.raises(InvalidInput, match="start the server with --time-scale"):
+        timing(plan, Tempo(1.0, 0.01))
+
+
+class Clock:
+    """Time that goes on only while something sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_a_round_that_was_late_is_made_up_for_and_no_round_begins_in_the_window_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, made, speed = Clock(), [], 1000.0
+    monkeypatch.setattr("foretell.traffic.pace.time", clock)
+    monkeypatch.setattr("foretell.traffic.pace.asyncio", clock)
+
+    async def rounds() -> None:
+        pace = Pace(Timing(speed, 20.0, 10.0, 100.0), waits_for_signals=True)
+        for t in range(20):
+            await pace.wait()
+            clock.now += 0.05 if t == 5 else 0.001
+            made.append(clock.now * speed)
+            pace.decided(made[-1])
+
+    asyncio.run(rounds())
+    steps = np.diff(made)
+    assert steps[4] > 60.0
+    assert steps.min() > 10.0
+    assert made[-1] - made[0] == pytest.approx(19 * 20.0, abs=10.0)
