@@ -165,7 +165,7 @@ def _sentences(found: Comparison) -> list[str]:
     answers = ", ".join(f"{count:,} {what}" for what, count in found.answers.items())
     lines = [
         f"Sent: {sent}.",
-        f"The server said: {answers}.",
+        f"The server said: {answers}. Unmeant, {found.tardy:.1%} missed their window.",
         f"{found.seconds:.0f} s, in which its clock went {found.time_scale:,.0f} times as fast.",
     ]
     if found.windows is not None:
@@ -173,7 +173,6 @@ def _sentences(found: Comparison) -> list[str]:
         lines.append(
             f"Reward windows had {windows.shortest} to {windows.longest} rounds, "
             f"{windows.median} in the middle: the lab's delay. "
-            f"{windows.signals_behind:.1%} of decisions came before the last signal was in, "
-            f"{found.tardy:.1%} of events missed their window unmeant."
+            f"{windows.signals_behind:.1%} of decisions came before the last signal was in."
         )
     return lines

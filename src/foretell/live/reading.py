@@ -12,6 +12,7 @@ from foretell.live.loading import matching
 from foretell.live.problems import NotFound
 from foretell.live.running import Running
 from foretell.live.store.copies import back_up
+from foretell.live.store.lines import Stored
 from foretell.live.tokens import read
 
 LATEST = 5000
@@ -74,23 +75,23 @@ class Reading(Core):
     async def log_page(self, name: str, after: int = 0, limit: int = 100) -> api.LogPage:
         """Give lines of a campaign's log after a line."""
         live = self.live(name)
-        lines = self.log.page(live.number, after, limit)
-        reached = lines[-1].seq if len(lines) == limit else self.log.committer.committed
-        return api.LogPage(
-            [reports.log_line(live.setup, line) for line in lines], max(after, reached)
-        )
+        lines: list[Stored] = []
+        end = self.log.committer.committed
+        while len(lines) < limit and after < end:
+            some, after = self.log.page(live.number, after, limit - len(lines))
+            lines += some
+            await asyncio.sleep(0)
+        return api.LogPage([reports.log_line(live.setup, line) for line in lines], after)
 
     async def export(self, name: str) -> AsyncIterator[api.LogLine]:
         """Give every line of a campaign's log that is on disk now."""
         live = self.live(name)
         after, end = 0, self.log.committer.committed
         while after < end:
-            lines = [line for line in self.log.page(live.number, after, PAGE) if line.seq <= end]
+            lines, after = self.log.page(live.number, after, PAGE)
             for line in lines:
-                yield reports.log_line(live.setup, line)
-            if not lines:
-                break
-            after = lines[-1].seq
+                if line.seq <= end:
+                    yield reports.log_line(live.setup, line)
             await asyncio.sleep(0)
 
     async def backup(self, target: str) -> None:

@@ -18,7 +18,7 @@ from foretell.types import Floats
 TOLERANCE = 0.1
 """How far the difference may lie from 0, in parts of the lab's mean regret."""
 MOST_TARDY = 0.01
-"""The share of events that may miss their window, where silence is a default."""
+"""The share of events that may miss their window."""
 FEWEST = 2
 """Runs without which there is no interval."""
 
@@ -62,9 +62,9 @@ class Comparison(msgspec.Struct, frozen=True):
     answers: dict[str, int]
     """What the server said to the events."""
     tardy: float
-    """The share of events that missed their window and were not meant to.
+    """The share of signals or rewards that missed their window and were not meant to.
 
-    Where silence is unknown no window is to be missed: an event counts whenever it comes.
+    Rewards have none to miss where silence is unknown: they count whenever they come.
     """
     miscounts: list[str]
     seconds: float
@@ -85,8 +85,8 @@ class Comparison(msgspec.Struct, frozen=True):
         )
         if self.tardy > MOST_TARDY:
             return (
-                f"{told}: {self.tardy:.1%} of events came after their window, because the server "
-                f"was slower than at the start: lower --rate or --parallel"
+                f"{told}: {self.tardy:.1%} of events missed their window, because the server got "
+                f"slower than it was at the start: leave it alone, or lower --parallel"
             )
         if low <= 0.0 <= high:
             return f"{told}: it may be chance, so take more runs or a longer horizon"
@@ -141,10 +141,9 @@ def compared(traffic: Traffic, lab: Lab) -> Comparison:
             "rewards": sum(len(run.sent["rewards"]) for run in runs),
         },
         answers=dict(sorted(answers.items())),
-        tardy=(
-            sum(run.tardy for run in runs) / max(1, answers.total())
-            if plan.silence == "default"
-            else 0.0
+        tardy=max(
+            sum(run.tardy[kind] for run in runs) / max(1, sum(len(run.sent[kind]) for run in runs))
+            for kind in (("signals", "rewards") if plan.silence == "default" else ("signals",))
         ),
         miscounts=[sentence for run in runs for sentence in run.miscounts],
         seconds=traffic.seconds,

@@ -21,8 +21,10 @@ SLACK = 2.5
 """Where silence is a default, a round takes so many times as long as the server needs for it."""
 SIGNAL_SHARE = 0.6
 """The part of a round in which its signal is waited for, where silence is a default."""
-SIGNAL_ROUNDS = 4
-"""The rounds in which a signal is waited for, where silence is unknown."""
+SIGNAL_ROUNDS = 6
+"""The rounds in which a signal is waited for, where silence is unknown, by the probe's rounds."""
+SIGNAL_SECONDS = (0.1, 2.0)
+"""So many seconds it takes at least and at most."""
 REWARD_SLACK = 3.0
 """Where silence is unknown, a reward is late after so many times its mean delay."""
 SHORTEST_STRETCH = 20 * GRID
@@ -61,12 +63,13 @@ def timing(plan: Plan, tempo: Tempo) -> Timing:
         # Half a round more, so that it closes well between two decisions.
         reward_window = min((plan.window + 0.5) * stretch, LONGEST_WINDOW)
         return Timing(tempo.speed, stretch, SIGNAL_SHARE * stretch, reward_window)
+    shortest, longest = SIGNAL_SECONDS
     likely = max(tempo.round, 0.0 if plan.rate is None else 1.0 / plan.rate) * tempo.speed
     rounds = min(max(REWARD_SLACK * plan.window, SIGNAL_ROUNDS), plan.horizon)
     return Timing(
         tempo.speed,
         0.0 if plan.rate is None else tempo.speed / plan.rate,
-        max(SIGNAL_ROUNDS * likely, GRID),
+        max(tempo.speed * min(max(SIGNAL_ROUNDS * tempo.round, shortest), longest), GRID),
         min(max(rounds * likely, GRID), LONGEST_WINDOW),
     )
 
@@ -74,22 +77,23 @@ def timing(plan: Plan, tempo: Tempo) -> Timing:
 class Pace:
     """Lets the rounds of one run begin when they are due."""
 
-    def __init__(self, timing: Timing, waits_for_signals: bool) -> None:  # noqa: FBT001
-        """Begin with round 0; with `waits_for_signals` no round begins in the window before."""
+    def __init__(self, timing: Timing) -> None:
+        """Begin with round 0."""
         self._timing = timing
-        self._gap = timing.signal_window + GRID if waits_for_signals else 0.0
         self._round = 0
         self._first = 0.0
         self._last = 0.0
         self._sent = 0.0
         self._answered = 0.0
 
-    async def wait(self) -> None:
-        """Wait for the next round."""
-        if self._round > 0 and self._timing.stretch > 0.0:
-            due = self._first + self._round * self._timing.stretch
-            planned = self._sent + (due - self._last) / self._timing.speed
-            earliest = self._answered + self._gap / self._timing.speed
+    async def wait(self, *, after_window: bool) -> None:
+        """Wait for the next round; `after_window`: until the last one's signal window is closed."""
+        timing = self._timing
+        if self._round > 0:
+            due = max(self._first + self._round * timing.stretch, self._last)
+            planned = self._sent + (due - self._last) / timing.speed
+            window = timing.signal_window + GRID if after_window else 0.0
+            earliest = self._answered + window / timing.speed
             await asyncio.sleep(max(0.0, max(planned, earliest) - time.monotonic()))
         self._sent = time.monotonic()
 

@@ -15,7 +15,7 @@ WARM_UP = 1.0
 """Seconds in which a server may still compile; they are not counted."""
 SECONDS = 1.0
 WINDOW = 1.0
-"""The windows of the probe's campaign, in seconds of the server."""
+"""The windows of the probe's campaigns, in seconds of the server."""
 
 
 class Tempo(NamedTuple):
@@ -28,27 +28,27 @@ class Tempo(NamedTuple):
 
 
 async def probe(service: Service, post: Post, plan: Plan) -> Tempo:
-    """Play rounds in a campaign of their own, as many at one time as there will be runs."""
-    name = f"{plan.label}-probe"
-    await service.create(plan.campaign(name, WINDOW, WINDOW))
+    """Play rounds in campaigns of their own, as many at one time as there will be runs."""
     signal = plan.signal_names()[plan.order()[-1]]
-    first, first_due = await _timed(service, name, "first")
+    names = [f"{plan.label}-probe-{place}" for place in range(min(plan.parallel, plan.runs))]
+    for name in names:
+        await service.create(plan.campaign(name, WINDOW, WINDOW))
+    first, first_due = await _timed(service, names[0], "first")
     warm = time.monotonic() + WARM_UP
     took: list[float] = []
 
-    async def play(player: int) -> None:
+    async def play(name: str) -> None:
         number = 0
         while (begun := time.monotonic()) < warm + SECONDS:
-            key = f"{player}-{number}"
-            decision = await service.decide(name, key)
-            reward = Event(decision.id, f"{key}-reward", value=plan.scenario.scale.high)
-            await post.send([Event(decision.id, key, signal=signal), reward])
+            decision = await service.decide(name, str(number))
+            reward = Event(decision.id, f"reward-{number}", value=plan.scenario.scale.high)
+            await post.send([Event(decision.id, f"signal-{number}", signal=signal), reward])
             if begun >= warm or number == 0:
                 took.append(time.monotonic() - begun)
             number += 1
 
-    await together(play(player) for player in range(min(plan.parallel, plan.runs)))
-    last, last_due = await _timed(service, name, "last")
+    await together(play(name) for name in names)
+    last, last_due = await _timed(service, names[0], "last")
     speed = (last_due - first_due) / (last - first)
     if speed <= 0.0:
         raise WrongAnswer("the server's clock stands still: start the server on a new database")

@@ -37,17 +37,18 @@ class LiveRun:
     """How many events were answered so."""
     held: set[str] = field(default_factory=set)
     """The ids of the events that were held back until their window was over."""
-    tardy: int = 0
-    """Events that came after their window and were not meant to."""
+    tardy: dict[str, int] = field(default_factory=lambda: {"signals": 0, "rewards": 0})
+    """How many came after their window and were not meant to."""
     miscounts: list[str] = field(default_factory=list)
     """What the server has counted otherwise than it was sent, a sentence each."""
 
     def take(self, events: list[Event], statuses: list[str]) -> None:
         """Count what went out and what the server said to it."""
         for event, status in zip(events, statuses, strict=True):
-            self.sent["rewards" if event.signal is None else "signals"].add(event.event_id)
+            kind = "rewards" if event.signal is None else "signals"
+            self.sent[kind].add(event.event_id)
             self.answers[status] = self.answers.get(status, 0) + 1
-            self.tardy += status == "late" and event.event_id not in self.held
+            self.tardy[kind] += status == "late" and event.event_id not in self.held
 
 
 class Player:
@@ -77,9 +78,9 @@ class Player:
         world = plan.world(run.number)
         noise = stream(plan.seed, run.number, _NOISE)
         law = before_round_zero(world)
-        pace = Pace(timing, waits_for_signals=plan.silence == "default")
+        pace, heard = Pace(timing), True
         for t in range(plan.horizon):
-            await pace.wait()
+            await pace.wait(after_window=plan.silence == "default" or not heard)
             decision = await self._decide(t)
             pace.decided(timing.made(decision.due))
             run.dues.append(decision.due)
@@ -89,7 +90,7 @@ class Player:
             move_to(world, law, t)
             signal, reward, delay = answer(world, law, action, noise)
             run.regret += float(law.gaps[action])
-            self._write_signal(t, decision, self.signals[signal])
+            heard = self._write_signal(t, decision, self.signals[signal])
             self._write_reward(t, decision, reward, delay)
             events = self.mail.due(t, timing.made(decision.due))
             run.take(events, await self.post.send(events))
@@ -109,16 +110,21 @@ class Player:
                 )
         return decision
 
-    def _write_signal(self, t: int, decision: Decision, signal: str) -> None:
-        """Report the signal at once, after its window, or never; silence is not reported."""
+    def _write_signal(self, t: int, decision: Decision, signal: str) -> bool:
+        """Report the signal at once, after its window, or never; silence is not reported.
+
+        Tells whether it is reported at once. If not, its window has to pass before the next
+        round, so that a policy that waits for it misses no signal of other rounds.
+        """
         fate = self.faults.fate(self.chance)
-        if signal == SILENT or fate == "lost":
-            return
         event = Event(decision.id, f"signal-{t}", signal=signal)
+        if signal == SILENT or fate == "lost":
+            return False
         if fate == "late":
             self._hold(self.timing.signal_due(decision.due), event)
-        else:
-            self.mail.after_round(t, event)
+            return False
+        self.mail.after_round(t, event)
+        return True
 
     def _write_reward(self, t: int, decision: Decision, reward: float, delay: int) -> None:
         """Report the reward with its delay, within its window, after it, or never."""

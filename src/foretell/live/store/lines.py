@@ -6,8 +6,7 @@ everything that was appended.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -16,20 +15,20 @@ import msgspec
 
 from foretell.live.events import AnyEvent, Decided, Rewarded, Signalled
 from foretell.live.ledger import Facts, Line
-from foretell.live.problems import Damaged, LogClosed
+from foretell.live.problems import Damaged
+from foretell.live.store.beside import Beside
 from foretell.live.store.record import (
     COLUMNS,
     LINK,
     ROOT,
-    DamagedPages,
     event_of,
     link_after,
-    sealed,
-    sound,
 )
 
 ROUNDS = 64
 """Rounds that are read at a time."""
+SCANNED = 2000
+"""Lines that a page looks at before others get their turn."""
 
 
 class Stored(NamedTuple):
@@ -40,15 +39,12 @@ class Stored(NamedTuple):
     event: AnyEvent
 
 
-class Lines:
+class Lines(Beside):
     """The lines of one database, up to the newest."""
 
     def __init__(self, reader: apsw.Connection) -> None:
         """Read on a connection."""
-        self.reader = reader
-        self.on_fail: Callable[[Exception], None] = lambda _: None
-        """Told when the disk does not give what it has: a fold may have stopped halfway."""
-        self.head: int = self._one("SELECT ifnull(max(seq), 0) FROM events", ())[0]
+        super().__init__(reader)
         self._about: dict[tuple[int, int], list[Stored]] = {}
         self._keys: dict[tuple[int, str | bytes], Stored] = {}
         self._fresh: list[tuple[Stored, tuple[int, int], list[tuple[int, str | bytes]]]] = []
@@ -194,18 +190,6 @@ class Lines:
             if before is None or row[0] < before
         ]
 
-    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
-        """Read rows; what cannot be read is said in a sentence."""
-        try:
-            yield from self.reader.execute(sql, bindings)
-        except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as error:
-            raise DamagedPages(error) from None
-        except apsw.Error as error:
-            self.on_fail(error)
-            raise LogClosed(f"the log cannot be read ({error}): try again soon") from None
-        except UnicodeDecodeError as error:
-            raise DamagedPages(error) from None
-
     def scan(self, after: int = 0, upto: int | None = None) -> Iterator[Stored]:
         """Read the lines after one in order, and check the chain between them.
 
@@ -229,23 +213,26 @@ class Lines:
         if upto is None:
             yield from [stored for stored, _, _ in self._fresh if stored.seq >= expected]
 
-    def page(self, campaign: int, after: int, limit: int) -> list[Stored]:
-        """Give lines of a campaign after a line, in log order, as far as they are on disk.
+    def page(self, campaign: int, after: int, limit: int) -> tuple[list[Stored], int]:
+        """Give lines of a campaign after a line, as far as they are on disk, and how far it read.
 
-        Every line on the way is checked: one that is damaged may not tell whose it is.
+        Every line on the way is checked: one that is damaged may not tell whose it is. After so
+        many lines it stops, so that others get their turn.
         """
         found: list[Stored] = []
-        expected = max(0, after) + 1
-        for row in self._rows(f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq", (after,)):
+        reached = max(0, after)
+        for row in self._rows(
+            f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?", (reached, SCANNED)
+        ):
             event = event_of(row)
-            if row[0] != expected:
-                raise Damaged("line", expected)
-            expected += 1
+            if row[0] != reached + 1:
+                raise Damaged("line", reached + 1)
+            reached += 1
             if row[1] == campaign:
                 found.append(Stored(row[0], campaign, event))
                 if len(found) >= limit:
                     break
-        return found
+        return found, reached
 
     def by_unit(self, campaign: int, unit: bytes) -> Stored | None:
         """Find the first decision of a unit."""
@@ -258,17 +245,6 @@ class Lines:
             return self._keys.get((campaign, unit))
         return Stored(row[0], campaign, event_of(row))
 
-    def context(self, seq: int) -> bytes:
-        """Give the context of a decision, empty where there is none."""
-        row = self._one(
-            "SELECT seq, campaign, unit, context, checksum FROM personal WHERE seq = ?", (seq,)
-        )
-        if row is None:
-            return b""
-        if not sound(*row):
-            raise Damaged("the context of line", seq)
-        return row[3]
-
     def count(self, campaign: int, upto: int) -> int:
         """Count the decisions, signals and rewards of a campaign up to a line."""
         committed = self._fresh[0][0].seq - 1 if self._fresh else upto
@@ -280,48 +256,6 @@ class Lines:
             place[0] == campaign and place[1] >= 0 and one.seq <= upto
             for one, place, _ in self._fresh
         )
-
-    def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
-        """Give the newest snapshot of a campaign and its line, or raise `Damaged`."""
-        row = self._one(
-            "SELECT seq, body, digest FROM snapshots WHERE campaign = ? ORDER BY seq DESC LIMIT 1",
-            (campaign,),
-        )
-        if row is None:
-            return None
-        seq, body, stored = row
-        if not sealed(campaign, seq, body, stored):
-            raise Damaged("the snapshot at line", seq)
-        return seq, body
-
-    def snapshot_at(self, campaign: int, seq: int) -> bytes:
-        """Give the newest snapshot, which must be that of a line, or raise `Damaged`."""
-        found = self.snapshot(campaign)
-        if found is None or found[0] != seq:
-            raise Damaged("the snapshot at line", seq)
-        return found[1]
-
-    def kept(self) -> tuple[int, dict[int, int]]:
-        """Give the line up to which snapshots are kept, and that of each campaign's newest."""
-        packed = self.meta("snapshots")
-        if packed is None:
-            return 0, {}
-        if not isinstance(packed, bytes) or packed[:4] != zlib.crc32(packed[4:]).to_bytes(4):
-            raise Damaged("the list of snapshots of the lines up to", self.head)
-        return msgspec.msgpack.decode(packed[4:], type=tuple[int, dict[int, int]])
-
-    def counts(self, campaign: int) -> dict[str, int]:
-        """Give what was counted so."""
-        return dict(self._rows("SELECT name, count FROM counters WHERE campaign = ?", (campaign,)))
-
-    def meta(self, name: str) -> Any:
-        """Give a value that is kept beside the log, or None."""
-        row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
-        return None if row is None else row[0]
-
-    def _one(self, sql: str, bindings: tuple[Any, ...]) -> Any:
-        """Give the first row, or None."""
-        return next(self._rows(sql, bindings), None)
 
 
 def _facts(lines: list[Stored]) -> Facts | None:
