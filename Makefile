@@ -15,7 +15,7 @@ export UV_PYTHON_DOWNLOADS := never
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo serve test check browser lint leaderboard bench bench-live lock clean
+.PHONY: help setup demo serve test check browser lint leaderboard bench bench-live torture lock clean
 
 help: ## Say what can be made
 	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))

@@ -30,10 +30,10 @@ class Scripted:
         self.campaigns[campaign["name"]] = campaign
 
     async def decide(self, campaign: str, key: str) -> Decision:
-        number = campaign.rpartition("-")[2]
         if (campaign, key) not in self.decisions:
-            round_ = int(key.rpartition("-")[2]) if number != "probe" else 0
-            action = 0 if number == "probe" else self.script(int(number), round_)
+            probed = "-probe-" in campaign
+            round_ = 0 if probed else int(key.rpartition("-")[2])
+            action = 0 if probed else self.script(int(campaign.rpartition("-")[2]), round_)
             self.now += STEP
             self.decisions[campaign, key] = Decision(
                 f"{campaign}/{round_}",

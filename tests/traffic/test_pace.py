@@ -18,7 +18,7 @@ from foretell.traffic.windows import measured
 @pytest.mark.parametrize("window", [0, 1, 30])
 def test_a_window_planned_for_d_rounds_is_a_delay_of_d_whatever_the_jitter(window: int) -> None:
     plan = planned("paper", "nsd-kl", 400, window, "default", Faults(), runs=2, seed=0)
-    chosen = timing(plan, Tempo(1000.0, 0.01))
+    chosen = timing(plan, Tempo(1000.0, 0.01, 0.02))
     rng = np.random.default_rng(0)
     jitter = rng.uniform(-0.2, 0.2, 400) * chosen.stretch
     made = 1e9 + np.arange(400) * chosen.stretch + jitter
@@ -42,7 +42,7 @@ def test_no_window_is_measured_where_none_has_closed() -> None:
 def test_a_clock_too_slow_for_windows_is_refused() -> None:
     plan = planned("paper", "nsd-kl", 400, None, "default", Faults(), runs=2, seed=0)
     with pytest.raises(InvalidInput, match="start the server with --time-scale"):
-        timing(plan, Tempo(1.0, 0.01))
+        timing(plan, Tempo(1.0, 0.01, 0.02))
 
 
 class Clock:
@@ -66,9 +66,9 @@ def test_a_round_that_was_late_is_made_up_for_and_no_round_begins_in_the_window_
     monkeypatch.setattr("foretell.traffic.pace.asyncio", clock)
 
     async def rounds() -> None:
-        pace = Pace(Timing(speed, 20.0, 10.0, 100.0), waits_for_signals=True)
+        pace = Pace(Timing(speed, 20.0, 10.0, 100.0))
         for t in range(20):
-            await pace.wait()
+            await pace.wait(after_window=True)
             clock.now += 0.05 if t == 5 else 0.001
             made.append(clock.now * speed)
             pace.decided(made[-1])
@@ -78,3 +78,22 @@ def test_a_round_that_was_late_is_made_up_for_and_no_round_begins_in_the_window_
     assert steps[4] > 60.0
     assert steps.min() > 10.0
     assert made[-1] - made[0] == pytest.approx(19 * 20.0, abs=10.0)
+
+
+def test_without_a_pace_a_round_begins_at_once_unless_a_window_is_to_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, begun = Clock(), []
+    monkeypatch.setattr("foretell.traffic.pace.time", clock)
+    monkeypatch.setattr("foretell.traffic.pace.asyncio", clock)
+
+    async def rounds() -> None:
+        pace = Pace(Timing(1000.0, 0.0, 100.0, 1000.0))
+        for t in range(6):
+            await pace.wait(after_window=t == 3)
+            begun.append(clock.now)
+            clock.now += 0.001
+            pace.decided(1000.0 * clock.now)
+
+    asyncio.run(rounds())
+    assert np.diff(begun) == pytest.approx([0.001, 0.001, 0.10101, 0.001, 0.001])

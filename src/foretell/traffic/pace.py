@@ -17,10 +17,12 @@ from foretell.traffic.probe import Tempo
 
 GRID = 0.01
 """Windows close on whole multiples of so many seconds of the server."""
-SLACK = 2.5
+SLACK = 2.0
 """Where silence is a default, a round takes so many times as long as the server needs for it."""
-SIGNAL_SHARE = 0.6
+SIGNAL_SHARE = 0.75
 """The part of a round in which its signal is waited for, where silence is a default."""
+SIGNAL_SLACK = 1.5
+"""That part is so many times as long as a slow round of the probe."""
 SIGNAL_ROUNDS = 6
 """The rounds in which a signal is waited for, where silence is unknown, by the probe's rounds."""
 SIGNAL_SECONDS = (0.1, 2.0)
@@ -53,7 +55,8 @@ class Timing(NamedTuple):
 def timing(plan: Plan, tempo: Tempo) -> Timing:
     """Choose the windows of a plan."""
     if plan.silence == "default":
-        seconds = SLACK * tempo.round if plan.rate is None else 1.0 / plan.rate
+        safe = max(SLACK * tempo.round, SIGNAL_SLACK * tempo.slow_round / SIGNAL_SHARE)
+        seconds = safe if plan.rate is None else 1.0 / plan.rate
         stretch = seconds * tempo.speed
         if stretch < SHORTEST_STRETCH:
             raise InvalidInput(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 
 TORTURE = os.environ.get("FORETELL_TORTURE") == "1"
 
@@ -17,7 +17,6 @@ def effort(examples: int, steps: int = 30) -> settings:
         derandomize=not TORTURE,
         database=None,
         deadline=None,
-        phases=[Phase.generate] if os.environ.get('NOSHRINK') else list(Phase),
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )

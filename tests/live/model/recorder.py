@@ -24,14 +24,14 @@ class Recorded(NamedTuple):
     """(ROOM, 5): the verb, round, action, signal and reward of every call."""
 
     calls: Ints
-    count: Ints
+    made: Ints
 
 
 class RecordedCorrectable(NamedTuple):
     """The same, of a policy that can take a reward back."""
 
     calls: Ints
-    count: Ints
+    made: Ints
 
 
 with mock.patch.dict(registry._entries):
@@ -46,9 +46,7 @@ with mock.patch.dict(registry._entries):
     class RecorderCorrectable(Spec):
         """Writes down a stream, and what is taken back."""
 
-    ENTRIES = {
-        name: registry._entries[name] for name in (Recorder.name, RecorderCorrectable.name)
-    }
+    ENTRIES = {name: registry._entries[name] for name in (Recorder.name, RecorderCorrectable.name)}
 
 
 @contextmanager
@@ -60,14 +58,14 @@ def recorders() -> Iterator[None]:
 
 def heard(state: Any) -> list[tuple[str, int, int, int, float]]:
     """Give what a recorder was told: verb, round, action, signal, reward."""
-    rows = state.calls[: int(state.count[0])].tolist()
+    rows = state.calls[: int(state.made[0])].tolist()
     return [(VERBS[row[0]], row[1], row[2], row[3], row[4] / GRAIN) for row in rows]
 
 
 def _write(state: Any, *row: float) -> None:
-    place = int(state.count[0])
+    place = int(state.made[0])
     state.calls[place, : len(row)] = row
-    state.count[0] += 1
+    state.made[0] += 1
 
 
 @begin.register(Recorder)

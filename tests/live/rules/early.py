@@ -43,7 +43,10 @@ class Arrival(NamedTuple):
 
 
 class Early:
-    """Drives a server second by second, and knows the truth."""
+    """Drives a server second by second, and knows the truth.
+
+    Actions are drawn here as well, so that all that happens depends on the seed alone.
+    """
 
     def __init__(self, served: Served, policy: str, seed: int, **fields: Any) -> None:
         self.served = served
@@ -64,8 +67,10 @@ class Early:
         """Let the seconds pass; gives the time after each."""
         for _ in range(TICKS):
             now = self.served.machine.time
-            for answer in self.served.decide_many(PER_TICK):
-                self._draw(now, answer.decision_id, "ab".index(answer.action))
+            first = int(self.rng.binomial(PER_TICK, 0.5))
+            for action, count in ((0, first), (1, PER_TICK - first)):
+                for answer in self.served.decide_many(count, eligible=["ab"[action]]):
+                    self._draw(now, answer.decision_id, action)
             self.served.pass_time(1.0)
             self._deliver(self.served.machine.time)
             yield self.served.machine.time

@@ -85,7 +85,9 @@ class Served:
 
     def create(self, name: str = "c", **fields: Any) -> api.CampaignView:
         given = {"actions": ["a", "b"], "signals": ["click", "buy"], "policy": "ucb"} | fields
-        return self.run(self.engine.create(msgspec.convert({"name": name} | given, api.NewCampaign)))
+        return self.run(
+            self.engine.create(msgspec.convert({"name": name} | given, api.NewCampaign))
+        )
 
     def patch(self, name: str = "c", **fields: Any) -> api.CampaignView:
         return self.run(self.engine.patch(name, msgspec.convert(fields, api.CampaignPatch)))

@@ -11,7 +11,7 @@ import pytest
 from foretell.live.problems import NotFound, Unusable
 from tests.live.rules.served import GRID, START, Served
 
-WINDOWS = {"signal_window": 1.0, "reward_window": 2.0}
+WINDOWS: dict[str, Any] = {"signal_window": 1.0, "reward_window": 2.0}
 
 
 def settled(served: Served, decision_id: str) -> tuple[str | None, float | None]:

@@ -13,6 +13,10 @@ from foretell.live.problems import Unusable
 from tests.live.rules.served import START, Served
 
 
+def _go_on() -> None:
+    """Do nothing in between."""
+
+
 def test_an_event_counts_once_however_often_it_comes(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create(signal_silence="unknown", reward_silence="unknown")
@@ -34,8 +38,9 @@ def test_an_id_is_not_used_for_something_else(tmp_path: Path) -> None:
         served.create()
         one, other = (served.decide().decision_id for _ in range(2))
         served.reward(one, 0.5, "e", occurred_at="2023-11-14T11:00:00Z")
-        for again in (lambda: None, served.restart):
-            again()
+        for restarted in (False, True):
+            if restarted:
+                served.restart()
             for decision_id, value, moment in (
                 (one, 0.6, "2023-11-14T11:00:00Z"),
                 (other, 0.5, "2023-11-14T11:00:00Z"),
@@ -78,7 +83,7 @@ def test_a_decision_key_is_safe_to_retry(tmp_path: Path) -> None:
         first, made = served.run(served.engine.decide("c", ask))
         assert made
         same = msgspec.structs.replace(ask, context={"y": 2, "x": 1})
-        for again in (lambda: None, served.restart, served.crash):
+        for again in (_go_on, served.restart, served.crash):
             again()
             assert served.run(served.engine.decide("c", same)) == (first, False)
         for field, value in (("unit", "v"), ("eligible", ["a"]), ("context", {})):
@@ -109,7 +114,7 @@ def test_a_clock_that_goes_back_is_clamped(tmp_path: Path) -> None:
         one = served.decide().decision_id
         served.pass_time(0.9)
         served.signal(one, "click")
-        for again in (lambda: None, served.restart, served.crash):
+        for again in (_go_on, served.restart, served.crash):
             served.pass_time(-1000.0)
             again()
             served.decide()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from foretell.policies.state import fingerprint
 from tests.live.model.recorder import heard, recorders
 from tests.live.rules.served import Served
 
-WINDOWS = {"signal_window": 1.0, "reward_window": 2.0}
+WINDOWS: dict[str, Any] = {"signal_window": 1.0, "reward_window": 2.0}
 UNDOING = ["ucb", "kl-ucb", "nsd-kl", "nsd-ucrl2(window=9)", "nsd-psrl", "ts", "sw-ucb"]
 READING = ["nsd-adaptive", "nsd-kl-glr", "d-ucb", "d-ts", "glr-kl-ucb", "metabio", "exp3s"]
 

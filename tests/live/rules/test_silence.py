@@ -10,9 +10,17 @@ import pytest
 
 from foretell.live import ledger
 from foretell.policies.registry import policy, start
-from foretell.policies.verbs import observe, play
+from foretell.policies.state import fingerprint
+from foretell.policies.verbs import credit, observe, play
 from foretell.types import Problem
-from tests.live.rules.early import CLICK, CONVERSION, Early, deviation
+from tests.live.rules.early import (
+    CLICK,
+    CONVERSION,
+    REWARD_WINDOW,
+    SIGNAL_WINDOW,
+    Early,
+    deviation,
+)
 from tests.live.rules.served import Served
 
 SEEDS = range(20)
@@ -44,7 +52,11 @@ def worst(early: Early) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nsd-kl-glr", "nsd-adaptive"])
 def test_early_clicks_and_conversions_neither_bias_nor_alarm(tmp_path: Path, name: str) -> None:
-    """The same policy on the same campaigns alarms each time if it is told on arrival."""
+    """The same policy on the same campaigns alarms each time if it is told on arrival.
+
+    That nothing is added to what the policy makes of the truth is exact. That it makes no alarm
+    of it is chance: over other seeds nsd-kl-glr had none in 100, nsd-adaptive 1 in 150.
+    """
     for seed in SEEDS:
         with Served(tmp_path / f"{seed}.db") as served:
             early = Early(served, name, seed)
@@ -52,6 +64,7 @@ def test_early_clicks_and_conversions_neither_bias_nor_alarm(tmp_path: Path, nam
                 _is_the_truth_of_what_has_closed(early, now)
                 if number % 10 == 9:
                     assert served.run(served.engine.changes("c")).changes == []
+            assert served.fingerprint() == fingerprint(_told_in_order(name, early, now))
             assert found(served.state()) == 0, f"seed {seed}"
             assert found(_told_on_arrival(name, early)) > 0, f"seed {seed} has no power"
 
@@ -66,11 +79,11 @@ def _is_the_truth_of_what_has_closed(early: Early, now: int) -> None:
         assert row.rewards == len(paid)
         if paid:
             assert row.theta == pytest.approx(np.mean([one.conversion for one in paid]))
-    for action, row in enumerate(early.served.run(early.served.engine.signals("c")).actions):
+    for action, rates in enumerate(early.served.run(early.served.engine.signals("c")).actions):
         mine = [one for one in closed if one.action == action]
-        assert row.count == len(mine)
+        assert rates.count == len(mine)
         if mine:
-            assert row.rates["click"] == pytest.approx(np.mean([one.click for one in mine]))
+            assert rates.rates["click"] == pytest.approx(np.mean([one.click for one in mine]))
 
 
 @pytest.mark.slow
@@ -108,6 +121,26 @@ def test_counting_conversions_when_they_come_would_overstate_theta(
     monkeypatch.setattr("foretell.live.campaign.Campaign._settles", lambda *_, **__: True)
     with Served(tmp_path / "a.db") as served:
         assert worst(Early(served, "uniform", 0)) > FAR
+
+
+def _told_in_order(name: str, early: Early, now: int) -> Any:
+    """Let a policy hear the truth about every decision when its windows close."""
+    state = start(policy(name), Problem(2, 2))
+    happens: list[tuple[int, int, int]] = []
+    for t, one in enumerate(early.outcomes):
+        closes = (one.made + round(SIGNAL_WINDOW * 1e6), one.made + round(REWARD_WINDOW * 1e6))
+        happens += [(closes[0], 0, t), (closes[1], 1, t), (one.made, 2, t)]
+    for at, what, t in sorted(happens):
+        one = early.outcomes[t]
+        if at > now:
+            break
+        if what == 0:
+            observe(state, t, one.action, int(one.click))
+        elif what == 1:
+            credit(state, t, one.action, int(one.click), float(one.conversion))
+        else:
+            play(state, t, one.action)
+    return state
 
 
 def _told_on_arrival(name: str, early: Early) -> Any:

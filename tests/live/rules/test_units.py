@@ -21,9 +21,7 @@ def stored(folder: Path) -> bytes:
 def test_a_unit_is_stored_as_a_keyed_hash_and_can_be_erased(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create(sticky=True, policy="uniform")
-        ids = [
-            served.decide(unit=UNIT, context={"about": CONTEXT}).decision_id for _ in range(3)
-        ]
+        ids = [served.decide(unit=UNIT, context={"about": CONTEXT}).decision_id for _ in range(3)]
         kept = served.decide(unit="somebody-else", context={"about": "kept-as-it-is"})
         token = served.engine.unit(UNIT)
         before = stored(tmp_path)

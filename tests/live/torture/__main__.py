@@ -70,25 +70,6 @@ def suites(
     def gate(name: str, durability: str) -> Any:
         return lambda tell: faults.untrusted_syncs(place(name), seed, kills // 4, tell, durability)
 
-    async def full(tell: Tell) -> Totals:
-        whole = Totals()
-        for number in range(max(1, kills // 200)):
-            for totals in (
-                await faults.full_disk(place(f"full-{number}"), seed + number),
-                await faults.really_full_disk(place(f"really-full-{number}"), seed + number),
-            ):
-                if totals is not None:
-                    whole.join(totals)
-            tell(whole)
-        return whole
-
-    async def errors(tell: Tell) -> Totals:
-        whole = Totals()
-        for number in range(max(1, kills // 100)):
-            whole.join(await faults.errors(place(f"errors-{number}"), seed + number, rounds=20))
-            tell(whole)
-        return whole
-
     return {
         "crash loop": lambda tell: CrashLoop(place("crash"), seed).run(kills, tell),
         "crash loop, relaxed": lambda tell: CrashLoop(
@@ -100,9 +81,34 @@ def suites(
         "power cuts, failing syncs": power("failing", 0.25, "full", 1.0),
         "a failed sync, then a cut": gate("gate", "full"),
         "a failed sync, then a cut, relaxed": gate("gate-relaxed", "relaxed"),
-        "full disk": full,
-        "I/O errors": errors,
+        "full disk": lambda tell: full(folder, seed, max(1, kills // 200), tell),
+        "I/O errors": lambda tell: errors(folder, seed, max(1, kills // 100), tell),
     }
+
+
+async def full(folder: Path, seed: int, times: int, tell: Tell) -> Totals:
+    """Fill disks up, simulated and real."""
+    whole = Totals()
+    for number in range(times):
+        for kind, fill in (("full", faults.full_disk), ("really", faults.really_full_disk)):
+            place = folder / f"{kind}-{number}"
+            place.mkdir()
+            totals = await fill(place, seed + number)
+            if totals is not None:
+                whole.join(totals)
+        tell(whole)
+    return whole
+
+
+async def errors(folder: Path, seed: int, times: int, tell: Tell) -> Totals:
+    """Let operations fail, on one database after another."""
+    whole = Totals()
+    for number in range(times):
+        place = folder / f"errors-{number}"
+        place.mkdir()
+        whole.join(await faults.errors(place, seed + number, rounds=20))
+        tell(whole)
+    return whole
 
 
 async def broken(folder: Path, seed: int) -> dict[str, Totals]:
@@ -139,11 +145,14 @@ def row(suite: Suite) -> tuple[str, ...]:
 
 def report(done: list[Suite], findings: Findings, caught: dict[str, Totals], seed: int) -> str:
     """Write the report."""
+    made_with = (
+        f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, "
+        f"{platform.system()} {platform.release()}, seed {seed}."
+    )
     lines = [
         "# Torture",
         "",
-        f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, "
-        f"{platform.system()} {platform.release()}, seed {seed}.",
+        made_with,
         "",
         "| " + " | ".join(HEAD) + " |",
         "|---|" + "---:|" * (len(HEAD) - 1),

@@ -125,7 +125,7 @@ class Line:
         await self.task
 
 
-async def connected(socket: str, process: int, patience: float = 10.0) -> Line | None:
+async def connected(socket: str, process: int, patience: float = 60.0) -> Line | None:
     """Connect to a server that is starting; None if it ended before."""
     until = time.monotonic() + patience
     while time.monotonic() < until:

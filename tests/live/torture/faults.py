@@ -24,7 +24,7 @@ from tests.live.torture.power import abandon
 from tests.live.torture.traffic import Traffic
 from tests.live.torture.verbs import Within
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds in which a log must open again."""
 
 

@@ -26,6 +26,6 @@ def test_a_real_file_system_may_be_full_as_well(folder: Path) -> None:
 
 
 def test_errors_of_every_kind_lose_nothing(folder: Path) -> None:
-    totals = asyncio.run(errors(folder, seed=3, rounds=25))
+    totals = asyncio.run(errors(folder, seed=3, rounds=20))
     assert totals.violations == []
-    assert totals.kills == 25
+    assert totals.kills == 20

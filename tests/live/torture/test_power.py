@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_nothing_answered_is_lost_when_all_or_some_unsynced_writes_are(folder: Path) -> None:
-    totals = asyncio.run(PowerCuts(folder, seed=1).run(cuts=50, most=1))
+    totals = asyncio.run(PowerCuts(folder, seed=1).run(cuts=40, most=1))
     assert totals.violations == []
     assert totals.acknowledged > 1000
     assert set(totals.by_kind) == {"all", "sectors", "tail", "none"}
@@ -43,8 +43,8 @@ def test_a_server_that_does_not_sync_is_found_out(folder: Path) -> None:
 
 @pytest.mark.parametrize("durability", ["full", "relaxed"])
 def test_what_a_failed_sync_left_in_memory_is_not_trusted(folder: Path, durability: str) -> None:
-    totals = asyncio.run(untrusted_syncs(folder, seed=5, cuts=25, durability=durability))
+    totals = asyncio.run(untrusted_syncs(folder, seed=5, cuts=20, durability=durability))
     assert totals.violations == []
     cuts = PowerCuts(folder, seed=6, durability=durability)
     cuts.failing = 1.0
-    assert asyncio.run(cuts.run(cuts=15, most=1)).violations == []
+    assert asyncio.run(cuts.run(cuts=10, most=1)).violations == []
