@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from foretell.live.snapshot import digest, pack, unpack
+from foretell.live.snapshot import pack, unpack
+from foretell.live.store.record import seal
 from tests.live.server import CAMPAIGN, Server, foretell
 
 pytestmark = pytest.mark.slow
@@ -122,7 +123,7 @@ def test_a_snapshot_that_the_log_does_not_give_is_found(database: Path, tmp_path
         campaign.tally.counts[0] += 1
         connection.execute(
             "UPDATE snapshots SET body = ?, digest = ? WHERE campaign = 2 AND seq = ?",
-            (pack(campaign), digest(pack(campaign)), seq),
+            (pack(campaign), seal(2, seq, pack(campaign)), seq),
         )
     checked = foretell("verify", "--db", str(copy))
     assert checked.returncode == 1

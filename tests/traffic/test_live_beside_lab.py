@@ -54,9 +54,15 @@ def traffic(server: Server, *arguments: str) -> Result:
     return CliRunner().invoke(simulate_traffic, [*fixed, "--horizon", "500", "--json", *arguments])
 
 
-@pytest.mark.parametrize("silence", ["unknown", "default"])
-def test_over_20_paired_runs_the_regret_is_that_of_the_lab(server: Server, silence: str) -> None:
-    done = traffic(server, "--silence", silence, "--parallel", "20")
+@pytest.mark.parametrize(
+    "arguments",
+    [("--silence", "unknown"), ("--silence", "default", "--rate", "10", "--parallel", "20")],
+    ids=["unknown", "default"],
+)
+def test_over_20_paired_runs_the_regret_is_that_of_the_lab(
+    server: Server, arguments: tuple[str, ...]
+) -> None:
+    done = traffic(server, *arguments)
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["runs"] == 20
@@ -73,7 +79,7 @@ def test_a_server_that_ignores_signals_is_refused(
     server: Server, control: type[HttpService], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "HttpService", control)
-    done = traffic(server, "--runs", "20", "--duplicates", "0", "--late", "0", "--lost", "0")
+    done = traffic(server, "--horizon", "250")
     assert done.exit_code == 1
     assert "differs from the lab's by +" in done.stderr
     assert "does not use what it is told" in done.stderr

@@ -20,7 +20,9 @@ _SHARE = click.FloatRange(0.0, 1.0)
 
 @click.command("simulate-traffic")
 @click.option("--url", default="http://127.0.0.1:8000", show_default=True, help="The server.")
-@click.option("--key", envvar="FORETELL_KEY", help="A key with the scope admin ($FORETELL_KEY).")
+@click.option(
+    "--key", envvar="FORETELL_ADMIN_KEY", help="A key with the scope admin ($FORETELL_ADMIN_KEY)."
+)
 @click.option("--scenario", default="paper", show_default=True, help="See foretell scenarios.")
 @click.option("--policy", default="nsd-adaptive", show_default=True, help="See foretell policies.")
 @click.option(

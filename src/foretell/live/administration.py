@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import secrets
 
 import msgspec
@@ -201,9 +202,10 @@ class Administration(Upkeep):
             for step in reread(log, number, setup, upto, as_of):
                 campaign = step
                 await asyncio.sleep(0)
-            last = upto
-            while last < log.committer.committed:
+            last, left = upto, math.inf
+            while 0 < log.committer.committed - last < left:  # lines may come faster than this
                 newest = log.committer.committed
+                left = newest - last
                 for _ in catch_up(campaign, log, number, last, newest):
                     await asyncio.sleep(0)
                 last = newest

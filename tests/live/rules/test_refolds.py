@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foretell.live import administration, api, snapshot
+from foretell.live import administration, api, loading, snapshot
 from foretell.live.problems import Conflict
 from foretell.policies.registry import policies
 from tests.live.rules.served import Served
@@ -116,7 +116,11 @@ def test_changes_of_anything_else_are_no_refold(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_decisions_and_feedback_go_on_during_a_refold(tmp_path: Path) -> None:
+def test_decisions_and_feedback_go_on_during_a_refold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps are small here, so that others come in between all the time."""
+    monkeypatch.setattr(loading, "STEP", 8)
     with Served(tmp_path / "a.db") as served:
         served.create(policy="nsd-adaptive", signal_window=1.0, reward_window=2.0)
         served.create("other", policy="nsd-adaptive")
@@ -132,9 +136,12 @@ def test_decisions_and_feedback_go_on_during_a_refold(tmp_path: Path) -> None:
                 count += 1
                 answer, _ = await engine.decide("c", api.Ask())
                 one, name = answer.decision_id, f"{number}-{count}"
-                for _ in range(2):
-                    await engine.signal(one, api.SignalReport("buy", f"s{name}"))
-                    await engine.reward(one, api.RewardReport(1.0, event_id=f"r{name}"))
+                for expected in ("accepted", "duplicate"):
+                    found = [
+                        await engine.signal(one, api.SignalReport("buy", f"s{name}")),
+                        await engine.reward(one, api.RewardReport(1.0, event_id=f"r{name}")),
+                    ]
+                    assert [receipt.status for receipt in found] == [expected] * 2
                 await engine.decide("other", api.Ask())
                 done.append(one)
                 served.machine.time += 100
@@ -144,13 +151,13 @@ def test_decisions_and_feedback_go_on_during_a_refold(tmp_path: Path) -> None:
             await asyncio.sleep(0)
             with pytest.raises(Conflict):
                 await served.engine.add_action("c", api.NewAction("z"))
-            await asyncio.gather(refold, *(visitor(number, refold) for number in range(400)))
+            await asyncio.gather(refold, *(visitor(number, refold) for number in range(150)))
 
         served.run(all_at_once())
         lines = served.lines()
         place = next(place for place, line in enumerate(lines) if line.type == "refolded")
         meanwhile = [line for line in lines[:place] if line.seq > lines[place].body["upto"]]
-        assert len(meanwhile) > 600, "enough came in while the log was read"
+        assert len(meanwhile) > 150, "enough came in while the log was read"
         counts = served.report().counts
         assert counts.decisions == 4000 + len(done)
         assert counts.signals == counts.rewards == len(done)

@@ -86,21 +86,24 @@ def _request(verb: str, body: Body) -> tuple[str, str, Body | None]:  # noqa: PL
 class Served:
     """A process of `foretell serve`."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, said: Path) -> None:
         self.process = process
+        self.said = said
+        """What it wrote to standard error."""
 
     @classmethod
     async def start(cls, path: Path) -> Served:
         """Start one, without waiting for it."""
-        return cls(
-            await asyncio.create_subprocess_exec(
+        said = path.with_suffix(".said")
+        with said.open("wb") as file:
+            process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "foretell", "serve", "--db", str(path), "--port", "0"),
                 stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
+                stderr=file,
                 env={**os.environ, "FORETELL_ADMIN_KEY": KEY},
                 cwd=path.parent,
             )
-        )
+        return cls(process, said)
 
     async def ready(self) -> Web:
         """Wait until it listens."""
@@ -108,7 +111,7 @@ class Served:
         while line := (await self.process.stdout.readline()).decode():
             if found := ADDRESS.search(line):
                 return Web(found[0])
-        raise AssertionError("foretell serve did not start")
+        raise AssertionError(f"foretell serve did not start: {self.said.read_text()}")
 
     async def kill(self) -> None:
         """Kill it, and wait until it is gone."""
