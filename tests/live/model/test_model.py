@@ -29,6 +29,6 @@ class Stream(LiveModel):
 
 
 TestOrderFree = pytest.mark.slow(OrderFree.TestCase)
-TestOrderFree.settings = effort(100)
+TestOrderFree.settings = effort(60)
 TestStream = pytest.mark.slow(Stream.TestCase)
-TestStream.settings = effort(100)
+TestStream.settings = effort(60)

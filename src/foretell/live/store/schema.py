@@ -99,8 +99,13 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
 
 
 def let_go(connection: apsw.Connection) -> None:
-    """Close a connection of which nothing is hoped any more."""
+    """Close a connection of which nothing is hoped any more.
+
+    Its journal stays as it is: after a failed sync it may hold what is not on disk, and must not
+    be moved to the database before it is written again.
+    """
     with suppress(apsw.Error):
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.close()
 
 
