@@ -63,7 +63,8 @@ def write_again(path: str, vfs: str | None) -> None:
     opens a database cannot know, and must not build on what was only in memory.
     """
     name = f"{path}-wal"
-    if not Path(name).exists() or Path(name).stat().st_size == 0:
+    there = Path(path).exists() and Path(name).exists()  # without its database it is none
+    if not there or Path(name).stat().st_size == 0:
         return
     flags = [apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_READWRITE, 0]
     file = apsw.VFSFile(vfs or "", name, flags)
