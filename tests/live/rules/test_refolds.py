@@ -171,6 +171,30 @@ def test_decisions_and_feedback_go_on_during_a_refold(
         assert served.digest() == digest
 
 
+@pytest.mark.slow
+def test_a_refold_ends_however_fast_lines_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step takes in one line here, and many come during each."""
+    monkeypatch.setattr(loading, "STEP", 1)
+    with Served(tmp_path / "a.db", durability="relaxed") as served:
+        served.create(policy="ucb")
+        served.decide_many(1000)
+
+        async def visitor(refold: asyncio.Task[Any]) -> None:
+            while not refold.done():
+                await served.engine.decide("c", api.Ask())
+
+        async def all_at_once() -> None:
+            refold = asyncio.create_task(served.engine.refold("c"))
+            async with asyncio.timeout(120):
+                await asyncio.gather(refold, *(visitor(refold) for _ in range(100)))
+
+        served.run(all_at_once())
+        assert kinds(served).count("refolded") == 1
+        assert served.digest() == served.rebuilt().digest()
+
+
 def test_another_version_of_the_policies_reads_anew_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,7 +83,8 @@ Fault = Callable[[str, str, int], Exception | None]
 class Disk(apsw.VFS):
     """A disk under one database; `name` is what to open it with."""
 
-    def __init__(self) -> None:
+    def __init__(self, database: Path) -> None:
+        """Begin with what is there."""
         self.name = f"torture-{os.getpid()}-{next(_numbers)}"
         self.files: dict[str, Kept] = {}
         self.entries: dict[str, Kept] = {}
@@ -97,15 +98,16 @@ class Disk(apsw.VFS):
         self.reads_fail = False
         self.on_cut: Callable[[], None] = lambda: None
         super().__init__(self.name, "unix")
+        for ending in ("", "-wal", "-journal"):
+            path = Path(f"{database}{ending}")
+            if path.exists():
+                self.files[str(path)] = Kept(bytearray(path.read_bytes()), fresh=False)
+        self.sync_folder()
 
     def xOpen(self, name: Any, flags: list[int]) -> DiskFile:
         path = _path(name)
         self.step("open", path)
-        if path not in self.files:
-            self.files[path] = Kept()
-            if Path(path).exists():
-                self.files[path] = Kept(bytearray(Path(path).read_bytes()), fresh=False)
-                self.entries[path] = self.files[path]
+        self.files.setdefault(path, Kept())
         return DiskFile(self, path, name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:

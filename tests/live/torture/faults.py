@@ -122,7 +122,7 @@ async def fill_up(
 async def full_disk(folder: Path, seed: int) -> Totals:
     """Fill a disk that is simulated."""
     rng = random.Random(seed)  # noqa: S311
-    disk = Disk()
+    disk = Disk(folder / "live.db")
 
     def full() -> None:
         disk.room = sum(Path(one).stat().st_size for one in disk.files if Path(one).exists())
@@ -196,7 +196,7 @@ async def errors(folder: Path, seed: int, rounds: int) -> Totals:
     rng = random.Random(seed)  # noqa: S311
     totals = Totals()
     path = folder / "live.db"
-    disk = Disk()
+    disk = Disk(folder / "live.db")
     traffic = Traffic(rng)
     with quickly():
         engine = await Engine.open(path, vfs=disk.name, compiled=False)
@@ -251,7 +251,7 @@ async def untrusted_syncs(
 async def _untrusted(
     folder: Path, rng: random.Random, loss: Loss, totals: Totals, durability: str
 ) -> None:
-    disk = Disk()
+    disk = Disk(folder / "live.db")
     traffic = Traffic(rng)
     image = folder / "image"
     died = asyncio.Event()

@@ -125,7 +125,7 @@ class PowerCuts:
 
     async def _life(self, path: Path, traffic: Traffic, *, fails: bool) -> Path:
         """Run under load until the power is gone; give what is left."""
-        disk = Disk()
+        disk = Disk(path)
         loss = self.rng.choice(LOSSES)
         image = self._place()
         died = asyncio.Event()
