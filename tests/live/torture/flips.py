@@ -25,6 +25,7 @@ from foretell.errors import ForetellError
 from foretell.live import api
 from foretell.live.engine import Engine
 from foretell.live.store.copies import verified
+from foretell.live.store.schema import connect
 from tests.live.torture.pages import owners_of_pages, places
 from tests.live.torture.power import abandon, remove
 
@@ -94,6 +95,7 @@ async def prepare(folder: Path) -> tuple[Path, Asked]:
             engine.keep_snapshots()
             await engine.durable()
     await abandon(engine)
+    connect(str(path), write=True).close()  # moves the journal to the database
     return path, Asked(decisions[::6], events[::6])
 
 

@@ -41,9 +41,10 @@ def test_a_server_that_does_not_sync_is_found_out(folder: Path) -> None:
     assert totals.violations
 
 
-def test_what_a_failed_sync_left_in_memory_is_not_trusted(folder: Path) -> None:
-    totals = asyncio.run(untrusted_syncs(folder, seed=5, cuts=20, durability="full"))
+@pytest.mark.parametrize("durability", ["full", "relaxed"])
+def test_what_a_failed_sync_left_in_memory_is_not_trusted(folder: Path, durability: str) -> None:
+    totals = asyncio.run(untrusted_syncs(folder, seed=5, cuts=20, durability=durability))
     assert totals.violations == []
-    cuts = PowerCuts(folder, seed=6, durability="full")
+    cuts = PowerCuts(folder, seed=6, durability=durability)
     cuts.failing = 1.0
     assert asyncio.run(cuts.run(cuts=10, most=1)).violations == []
