@@ -61,6 +61,7 @@ def live() -> Outcome:
             _create(port, "large", 1000, 10)
             _decisions(outcome, port, empty)
             _latency(outcome, port, empty, folder)
+            _under_load(outcome, port, empty)
             _large(outcome, port)
             _feedback(outcome, port)
         _memory_and_restart(outcome, folder)
@@ -99,6 +100,18 @@ def _latency(outcome: Outcome, port: int, empty: int, folder: str) -> None:
         one - bare for one, bare in zip(medians["decide"], medians["fdatasync"], strict=True)
     )
     outcome.at_most("durable decide over a bare fdatasync, p50", 1000 * more, 1.0, " ms")
+
+
+def _under_load(outcome: Outcome, port: int, empty: int) -> None:
+    asked = {"kind": "open", "connections": 32, "rate": 2000, "seconds": 5.0}
+    for name, job in (
+        ("empty", {"port": empty, "path": "/empty"}),
+        ("decide", {"port": port, "path": _decide("small")}),
+    ):
+        cuts = statistics.quantiles(_load({**asked, **job}), n=100)
+        for share in (50, 99):
+            taken = 1000 * cuts[share - 1]
+            outcome.add(f"{name}, p{share} at 2,000 requests/s", f"{taken:.3g} ms", taken)
 
 
 def _large(outcome: Outcome, port: int) -> None:
