@@ -97,7 +97,7 @@ async def open_loop(
     async def serve(line: Connection) -> None:
         while due:
             moment = due.popleft()
-            await _until(moment)
+            await _until(moment, 0.0015 if connections == 1 else 0.0)
             await line.ask(asked)
             latencies.append(time.perf_counter() - moment)
 
@@ -123,9 +123,9 @@ async def many(
     return seconds, [json.loads(answer.partition(b"\r\n\r\n")[2]) for answer in answers]
 
 
-async def _until(moment: float) -> None:
-    """Wait, the last bit without a timer: one may be a millisecond late, which is no latency."""
-    await asyncio.sleep(max(0.0, moment - time.perf_counter() - 0.0015))
+async def _until(moment: float, awake: float) -> None:
+    """Wait, the last bit awake: a timer may be a millisecond late, which is no latency."""
+    await asyncio.sleep(max(0.0, moment - time.perf_counter() - awake))
     while time.perf_counter() < moment:
         await asyncio.sleep(0)
 

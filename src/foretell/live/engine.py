@@ -15,7 +15,6 @@ from foretell.errors import InvalidInput
 from foretell.live import api
 from foretell.live.administration import Administration
 from foretell.live.campaign import Campaign
-from foretell.live.chooser import Chooser
 from foretell.live.clock import Clock
 from foretell.live.core import SERVER
 from foretell.live.events import Created, KeyMade, Refolded, SecretMade
@@ -146,7 +145,7 @@ class Engine(Intake, Administration, Reading):
                 Running(
                     number,
                     campaign,
-                    Chooser(created.setup.seed),
+                    self.chooser(created.setup.seed),
                     created.at,
                     lines[-1].seq,
                     self.log.counts(number),
