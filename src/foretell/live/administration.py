@@ -11,6 +11,7 @@ import msgspec
 
 from foretell.live import api, setups
 from foretell.live.campaign import Campaign
+from foretell.live.chooser import Chooser
 from foretell.live.clock import text
 from foretell.live.core import SERVER
 from foretell.live.events import (
@@ -57,7 +58,7 @@ class Administration(Upkeep):
         seq = self.log.append(number, Created(now, setup, policy_version()))
         campaign = Campaign(setup)
         campaign.seq, campaign.as_of = seq, now
-        live = Running(number, campaign, self.chooser(setup.seed), now, seq)
+        live = Running(number, campaign, Chooser(setup.seed), now, seq)
         self.register(live)
         await self.durable()
         self.later(self.compile(live))

@@ -2,10 +2,8 @@
 
 What a policy would play is a table of shares, made for one state and one eligible set. A table
 that is cheap to make is made anew for every decision; a dear one is kept for a while, so that
-making tables takes a small part of the time. One that consists of many draws is then renewed
-between the requests, draw by draw, from a copy of the state: no request waits for it. A decision
-is drawn from the table, so its share in the table is its propensity, exactly, however old the
-table is.
+making tables takes a small part of the time. A decision is drawn from the table, so its share in
+the table is its propensity, exactly, however old the table is.
 
 An index policy would play an action of which it has not been told anything again and again, until
 the first signal is there: for an action added to a running campaign, all traffic for as long as a
@@ -15,14 +13,12 @@ rest goes to the best of the others.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import struct
 import time
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,8 +35,6 @@ CHEAP = 0.0005
 """Seconds: a table that takes less is made for every decision."""
 PART = 20
 """A dear table is kept for at least so many times the time that it took."""
-OLD = 1.0
-"""Seconds: an older table is no longer used; with so few decisions one may take a bit longer."""
 TABLES = 256
 """Eligible sets whose tables are kept."""
 
@@ -50,8 +44,6 @@ _UNUSED = np.random.Generator(np.random.SFC64(0))
 
 Fill = Callable[[Any, int, Bools, np.random.Generator, int, Floats], None]
 """Writes the shares of a state into an array: the compiled way of making a table."""
-Later = Callable[[float, Callable[[], None]], Any]
-"""Calls something after so many seconds."""
 
 
 class Eligible(NamedTuple):
@@ -90,14 +82,11 @@ class Choice(NamedTuple):
 class Chooser:
     """Makes and keeps the tables of one campaign."""
 
-    def __init__(self, seed: int, later: Later | None = None) -> None:
-        """Choose by the campaign's seed; `later` allows for work between the requests."""
+    def __init__(self, seed: int, fill: Fill | None = None) -> None:
+        """Choose by the campaign's seed; `fill` is the compiled way, where there is one."""
         self.seed = seed
-        self.fill: Fill | None = None
-        """The compiled way of making a table, where there is one."""
-        self._later = later
+        self.fill = fill
         self._tables: OrderedDict[bytes, Table] = OrderedDict()
-        self._renewal: Iterator[float] | None = None
 
     def choose(
         self,
@@ -121,53 +110,16 @@ class Chooser:
         return Choice(action, propensity, mode, table.seq)
 
     def _table(self, campaign: Campaign, eligible: Eligible) -> Table:
-        table = self._tables.get(eligible.bits)
-        if table is None or table.took < CHEAP:
-            return self._make(campaign, eligible)
-        age = time.perf_counter() - table.made
-        if table.seq == campaign.seq or age < PART * table.took:
+        table, seq = self._tables.get(eligible.bits), campaign.seq
+        now, worked = time.perf_counter(), time.thread_time()
+        if table is not None and (
+            table.took >= CHEAP and (table.seq == seq or now < table.made + PART * table.took)
+        ):
             return table
-        if age > OLD or self._later is None or self.fill or has(indices, campaign.state):
-            return self._make(campaign, eligible)
-        if self._renewal is None:
-            self._renewal = self._renew(campaign, eligible)
-            self._go_on(self._renewal)
-        return table
-
-    def _make(self, campaign: Campaign, eligible: Eligible) -> Table:
-        """Make a table at once."""
-        watch = _Watch()
         shares = self._shares(campaign, eligible.mask)
-        return self._keep(eligible, shares, campaign.seq, watch.begun, watch.took())
-
-    def _renew(self, campaign: Campaign, eligible: Eligible) -> Iterator[float]:
-        """Make a table draw by draw, of the state as it is now; tells what each draw took."""
-        state, t, seq = copy.deepcopy(campaign.state), campaign.decided, campaign.seq
-        rng, write = self._rng(state, t), share_writer(state)
-        shares, once = np.zeros(eligible.mask.size), np.empty(eligible.mask.size)
-        begun, taken = time.perf_counter(), 0.0
-        for _ in range(DRAWS):
-            watch = _Watch()
-            write(state, t, eligible.mask, rng, 1, once)
-            shares += once / DRAWS
-            taken += (took := watch.took())
-            yield took
-        self._keep(eligible, shares, seq, begun, taken)
-
-    def _go_on(self, renewal: Iterator[float]) -> None:
-        """Take the next step of a renewal, and rest for a while."""
-        if renewal is not self._renewal or self._later is None:
-            return
-        took = next(renewal, None)
-        if took is None:
-            self._renewal = None
-        else:
-            self._later(PART * took, partial(self._go_on, renewal))
-
-    def _keep(
-        self, eligible: Eligible, shares: Floats, seq: int, begun: float, took: float
-    ) -> Table:
-        table = Table(shares.tolist(), np.cumsum(shares).tolist(), seq, begun, took)
+        # a thread that has to wait for a busy machine does no work meanwhile
+        took = min(time.perf_counter() - now, time.thread_time() - worked)
+        table = Table(shares.tolist(), np.cumsum(shares).tolist(), seq, now, took)
         self._tables[eligible.bits] = table
         self._tables.move_to_end(eligible.bits)
         if len(self._tables) > TABLES:
@@ -201,7 +153,6 @@ class Chooser:
     def forget(self) -> None:
         """Drop every table: the state is another one."""
         self._tables.clear()
-        self._renewal = None
 
     def _uniforms(self, t: int) -> tuple[float, float, float]:
         """Give the random numbers of round t: any past decision can be drawn again."""
@@ -209,14 +160,3 @@ class Chooser:
             hashlib.blake2b(b"%d/%d" % (self.seed, t), digest_size=24).digest()
         )
         return (first >> 11) * _GRAIN, (second >> 11) * _GRAIN, (third >> 11) * _GRAIN
-
-
-class _Watch:
-    """Tells what some work took; a thread that waits for a busy machine does no work meanwhile."""
-
-    def __init__(self) -> None:
-        self.begun = time.perf_counter()
-        self._worked = time.thread_time()
-
-    def took(self) -> float:
-        return min(time.perf_counter() - self.begun, time.thread_time() - self._worked)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 
 from foretell.errors import UnknownName
-from foretell.live.chooser import Chooser
 from foretell.live.clock import Clock
 from foretell.live.keyring import Keyring
 from foretell.live.problems import LogClosed, NotFound
@@ -43,11 +41,6 @@ class Core:
                 else f"there is no campaign {name!r}: make one first"
             )
         return found
-
-    @staticmethod
-    def chooser(seed: int) -> Chooser:
-        """Give what chooses for a campaign, and renews its tables between the requests."""
-        return Chooser(seed, asyncio.get_running_loop().call_later)
 
     def must_write(self) -> None:
         """Refuse everything while the log cannot be written."""

@@ -15,6 +15,7 @@ from foretell.errors import InvalidInput
 from foretell.live import api
 from foretell.live.administration import Administration
 from foretell.live.campaign import Campaign
+from foretell.live.chooser import Chooser
 from foretell.live.clock import Clock
 from foretell.live.core import SERVER
 from foretell.live.events import Created, KeyMade, Refolded, SecretMade
@@ -145,7 +146,7 @@ class Engine(Intake, Administration, Reading):
                 Running(
                     number,
                     campaign,
-                    self.chooser(created.setup.seed),
+                    Chooser(created.setup.seed),
                     created.at,
                     lines[-1].seq,
                     self.log.counts(number),
