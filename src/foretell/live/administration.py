@@ -61,7 +61,6 @@ class Administration(Upkeep):
         live = Running(number, campaign, Chooser(setup.seed), now, seq)
         self.register(live)
         await self.durable()
-        self.later(self.compile(live))
         return live.view()
 
     def campaigns(self) -> list[api.CampaignView]:

@@ -43,7 +43,7 @@ _GRAIN = 2.0**-53
 _UNUSED = np.random.Generator(np.random.SFC64(0))
 
 Fill = Callable[[Any, int, Bools, np.random.Generator, int, Floats], None]
-"""Writes the shares of a state into an array: the compiled way of making a table."""
+"""Writes the shares of a state into an array: makes a table."""
 
 
 class Eligible(NamedTuple):
@@ -82,10 +82,11 @@ class Choice(NamedTuple):
 class Chooser:
     """Makes and keeps the tables of one campaign."""
 
-    def __init__(self, seed: int, fill: Fill | None = None) -> None:
-        """Choose by the campaign's seed; `fill` is the compiled way, where there is one."""
+    def __init__(self, seed: int) -> None:
+        """Choose by the campaign's seed."""
         self.seed = seed
-        self.fill = fill
+        self.compiled: dict[type, Fill] = {}
+        """The compiled ways of making a table, by the type of the state."""
         self._tables: OrderedDict[bytes, Table] = OrderedDict()
 
     def choose(
@@ -140,7 +141,7 @@ class Chooser:
     def _write(self, campaign: Campaign, mask: Bools) -> Floats:
         state, t = campaign.state, campaign.decided
         shares = np.empty(mask.size)
-        write = self.fill or share_writer(state)
+        write = self.compiled.get(type(state)) or share_writer(state)
         write(state, t, mask, self._rng(state, t), DRAWS, shares)
         return shares
 

@@ -75,7 +75,7 @@ class Engine(Intake, Administration, Reading):
             engine._set_clock(time_scale)
             engine._load()
             await engine._first_start(admin_key)
-            for live in engine.numbers.values():
+            for live in filter(engine.to_compile, engine.numbers.values()):
                 await engine.compile(live)
         except BaseException:
             engine._abandon_log()
@@ -83,6 +83,7 @@ class Engine(Intake, Administration, Reading):
             raise
         engine.closed = None
         engine.later(engine.tick_forever())
+        engine.later(engine.compile_forever())
         engine.later(engine.scrub_forever(scrub_seconds))
         return engine
 

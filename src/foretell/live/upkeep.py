@@ -16,6 +16,7 @@ from foretell.live.core import Core
 from foretell.live.proof import prove
 from foretell.live.running import Running
 from foretell.live.snapshot import pack
+from foretell.policies.draw import share_writer
 
 logger = logging.getLogger("foretell.live")
 
@@ -66,20 +67,34 @@ class Upkeep(Core):
             except (ForetellError, apsw.Error) as error:
                 self.note_damage(str(error))
 
+    async def compile_forever(self) -> None:
+        """Look for campaigns to compile, beside everything else."""
+        while True:
+            for live in filter(self.to_compile, list(self.numbers.values())):
+                await self.compile(live)
+            await asyncio.sleep(TICK)
+
+    def to_compile(self, live: Running) -> bool:
+        """Tell whether a campaign is to be compiled, and is not yet."""
+        large = len(live.setup.actions) * len(live.setup.signals) >= LARGE
+        known = type(live.campaign.state) in live.chooser.compiled
+        return self.compiled and large and not known
+
     async def compile(self, live: Running) -> None:
-        """Let a large campaign be chosen for by compiled code, where numba is installed."""
-        setup = live.setup
-        if not self.compiled or len(setup.actions) * len(setup.signals) < LARGE:
-            return
+        """Let a campaign be chosen for by compiled code, where numba is installed."""
+        state = live.campaign.state
         try:
             from foretell.sim.compiled import compiled_choices
+
+            live.chooser.compiled[type(state)] = await asyncio.to_thread(compiled_choices, state)
         except ImportError:
+            self.compiled = False
             logger.warning(
-                "%s is large, and chooses faster with numba: pip install 'foretell[lab]'",
-                setup.name,
+                "%s would choose faster with numba: pip install 'foretell[lab]'", live.setup.name
             )
-            return
-        live.chooser.fill = await asyncio.to_thread(compiled_choices, live.campaign.state)
+        except Exception:
+            live.chooser.compiled[type(state)] = share_writer(state)
+            logger.exception("%s cannot be compiled, and goes on without", live.setup.name)
 
     def later(self, work: Coroutine[None, None, None]) -> None:
         """Do something beside everything else."""
