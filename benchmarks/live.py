@@ -25,6 +25,8 @@ from benchmarks.measure import Outcome
 
 KEY = "ftk_the-key-of-the-benchmark"
 TURNS = 5
+PACE = 100
+"""Requests per second at one connection."""
 EVENTS = 60_000
 OPEN_DECISIONS = 1_000_000
 
@@ -84,7 +86,7 @@ def _decisions(outcome: Outcome, port: int, empty: int) -> None:
 
 
 def _latency(outcome: Outcome, port: int, empty: int, folder: str) -> None:
-    asked = {"kind": "open", "connections": 1, "rate": 100, "seconds": 3.0}
+    asked = {"kind": "open", "connections": 1, "rate": PACE, "seconds": 3.0}
     medians: dict[str, list[float]] = {"fdatasync": [], "empty": [], "decide": []}
     for _ in range(TURNS):
         medians["fdatasync"].append(statistics.median(_fdatasync(f"{folder}/bare")))
@@ -169,7 +171,7 @@ def _memory_and_restart(outcome: Outcome, folder: str) -> None:
 
 
 def _fdatasync(path: str) -> list[float]:
-    """Time an append of a page and its sync."""
+    """Time an append of a page and its sync, at the pace of the requests: a disk naps as well."""
     taken = []
     with Path(path).open("ab", buffering=0) as file:
         for _ in range(200):
@@ -177,7 +179,7 @@ def _fdatasync(path: str) -> list[float]:
             file.write(b"x" * 4096)
             os.fdatasync(file.fileno())
             taken.append(time.perf_counter() - begun)
-            time.sleep(0.002)
+            time.sleep(1 / PACE)
     return taken
 
 

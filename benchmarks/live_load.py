@@ -126,7 +126,7 @@ async def many(
 async def _until(moment: float, awake: float) -> None:
     """Wait, the last bit awake: a timer may be a millisecond late, which is no latency."""
     await asyncio.sleep(max(0.0, moment - time.perf_counter() - awake))
-    while time.perf_counter() < moment:
+    while time.perf_counter() < moment:  # noqa: ASYNC110  (it is the moment that is waited for)
         await asyncio.sleep(0)
 
 

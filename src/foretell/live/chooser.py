@@ -29,11 +29,11 @@ from foretell.policies.draw import share_writer
 from foretell.policies.verbs import has, indices
 from foretell.types import Bools, Floats
 
-DRAWS = 64
+DRAWS = 32
 """Choices in the table of a policy that samples."""
 CHEAP = 0.0005
 """Seconds: a table that takes less is made for every decision."""
-PART = 20
+PART = 40
 """A dear table is kept for at least so many times the time that it took."""
 TABLES = 256
 """Eligible sets whose tables are kept."""
@@ -112,11 +112,12 @@ class Chooser:
 
     def _table(self, campaign: Campaign, eligible: Eligible) -> Table:
         table, seq = self._tables.get(eligible.bits), campaign.seq
-        now, worked = time.perf_counter(), time.thread_time()
+        now = time.perf_counter()
         if table is not None and (
             table.took >= CHEAP and (table.seq == seq or now < table.made + PART * table.took)
         ):
             return table
+        worked = time.thread_time()
         shares = self._shares(campaign, eligible.mask)
         # a thread that has to wait for a busy machine does no work meanwhile
         took = min(time.perf_counter() - now, time.thread_time() - worked)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from foretell.live.campaign import Campaign
-from foretell.live.chooser import Chooser
+from foretell.live.chooser import DRAWS, Chooser
 from foretell.live.events import Decided
 from foretell.live.loading import fold
 from foretell.policies.registry import policies, policy, start
@@ -235,11 +235,11 @@ def test_a_table_of_choices_is_drawn_from_what_the_policy_would_choose(
         eligible = live.eligible(["a", "b", "d"])
         tabled, alone = np.zeros(4), np.zeros(4)
         for seed in range(60):
-            tabled += 64 * np.array(Chooser(seed)._table(live.campaign, eligible).shares)
+            tabled += DRAWS * np.array(Chooser(seed)._table(live.campaign, eligible).shares)
         for seed in range(60 * 64):
             alone[choose(state, t, eligible.mask, np.random.default_rng(seed))] += 1
         share = (tabled + alone) / (2 * 60 * 64)
-        far = FAR * np.sqrt(2 * 60 * 64 * share * (1 - share))
+        far = FAR * np.sqrt(2 * 60 * DRAWS * share * (1 - share))
         assert (abs(tabled - alone) <= far + 1e-9).all()
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from starlette.applications import Starlette
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from foretell.live.http.call import Shared, encode
@@ -22,7 +21,7 @@ from foretell.live.http.table import OPERATIONS
 from foretell.live.problems import NotFound
 
 
-def app(engine: Service, limits: Limits | None = None) -> Starlette:
+def app(engine: Service, limits: Limits | None = None) -> Router:
     """Make the application that serves `engine`, which is open and stays the caller's to close."""
     described = document(OPERATIONS)
     metrics = Metrics(engine.gauges)
@@ -32,10 +31,10 @@ def app(engine: Service, limits: Limits | None = None) -> Starlette:
     by_path: dict[str, list[Operation]] = {}
     for operation in OPERATIONS:
         by_path.setdefault(operation.path, []).append(operation)
-    made = Starlette(routes=[Route(path, Resource(at, shared)) for path, at in by_path.items()])
-    made.router.redirect_slashes = False
-    made.router.default = _nowhere(made.router.default, metrics.done("none"))
-    return made
+    routes = [Route(path, Resource(at, shared)) for path, at in by_path.items()]
+    router = Router(routes, redirect_slashes=False)
+    router.default = _nowhere(router.default, metrics.done("none"))
+    return router
 
 
 def _nowhere(otherwise: ASGIApp, done: Callable[[int, float], None]) -> ASGIApp:
