@@ -163,9 +163,9 @@ class PowerCuts:
     async def _load(self, traffic: Traffic, engine: Engine) -> None:
         service = Within(engine)
         with contextlib.suppress(NoAnswer, Refused):
-            await traffic.set_up(service)
             await traffic.resend(service)
             for _ in range(20):
+                await traffic.set_up(service)
                 await traffic.run(service, events=25)
                 for _ in range(1000):
                     if engine.closed is None:

@@ -64,9 +64,17 @@ class Traffic:
     async def set_up(self, service: Service) -> None:
         """Make every campaign that is not known to be there."""
         for name, body in CAMPAIGNS.items():
-            item = self.book.items.get(f"c/{name}")
-            if item is None or not item.answers:
+            if not self._made(name):
                 await self.send(service, "create", body, f"c/{name}")
+
+    def _made(self, campaign: str) -> bool:
+        item = self.book.items.get(f"c/{campaign}")
+        return item is not None and bool(item.answers)
+
+    def _not_made(self, item: Item) -> bool:
+        """Tell whether something is about a campaign that could not be made so far."""
+        campaign = item.body.get("campaign")
+        return campaign is not None and not self._made(campaign)
 
     async def run(self, service: Service, events: int, workers: int = 12) -> None:
         """Send about so many events, until the server does not answer any more."""
@@ -138,7 +146,7 @@ class Traffic:
         """What a repeated change is refused for is that it is there already."""
         if refused.status == 409 and item.sent > 1 and item.verb in {"create", "add_action"}:
             item.answers.append("there")
-        elif refused.status in {409, 503}:
+        elif refused.status in {409, 503} or (refused.status == 404 and self._not_made(item)):
             self.refused[f"{item.verb} {refused.status}"] += 1
         else:
             self.failures.append(f"failed: {item.verb} {item.name}: {refused.status} {refused}")
