@@ -31,6 +31,23 @@ class InvalidInput(ForetellError, ValueError):
     """A value that cannot be used."""
 
 
+LISTED = 30
+"""Names that a sentence lists."""
+LONG = 40
+"""Characters of a name for which a similar one is looked for: that takes long for long names."""
+
+
+def listed(known: Iterable[str]) -> str:
+    """List names in a sentence, the first of them where they are many.
+
+    >>> listed(["low", "high"])
+    "'low', 'high'"
+    """
+    names = list(known)
+    more = len(names) - LISTED
+    return ", ".join(repr(one) for one in names[:LISTED]) + (f" and {more} more" * (more > 0))
+
+
 class UnknownName(ForetellError, KeyError):
     """A name that nothing goes by; `name` is that name."""
 
@@ -50,12 +67,9 @@ class UnknownName(ForetellError, KeyError):
         there is no field 'x' of a uniform delay: choose one of 'low', 'high'
         """
         known = list(known)
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-        advice = (
-            f"did you mean {close[0]!r}?"
-            if close
-            else "choose one of " + ", ".join(repr(one) for one in known)
-        )
+        few = len(known) <= 2 * LISTED and len(name) <= LONG
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if few else []
+        advice = f"did you mean {close[0]!r}?" if close else "choose one of " + listed(known)
         error = cls(f"there is no {kind} {name!r}{' ' * bool(where)}{where}: {advice}")
         error.name = name
         return error

@@ -45,7 +45,8 @@ class RewardScale:
 
     def __post_init__(self) -> None:
         """Refuse a scale without width."""
-        if not (is_number(self.low) and is_number(self.high) and self.low < self.high):
+        known = is_number(self.low) and is_number(self.high)
+        if not (known and 0 < self.high - self.low < math.inf):
             raise InvalidInput(
                 f"the reward range must have a finite low below a finite high, "
                 f"got [{self.low}, {self.high}]: give low < high"

@@ -94,8 +94,6 @@ class Administration(Upkeep):
         live = self._to_change(name, version)
         if live.setup.status == "stopped" and status != "stopped":
             raise Conflict(f"the campaign {name!r} is stopped, for good: make another")
-        if live.setup.status == status:
-            return live.view()
         return await self._change(live, msgspec.structs.replace(live.setup, status=status))
 
     async def add_action(
@@ -112,17 +110,19 @@ class Administration(Upkeep):
         live = self._to_change(name, version)
         return await self._change(live, setups.with_standing(live.setup, action, patch))
 
-    async def refold(self, name: str) -> api.CampaignView:
+    async def refold(self, name: str, version: int | None = None) -> api.CampaignView:
         """Let the policy read the whole log anew, with every correction in its place."""
-        live = self._to_change(name, None)
+        live = self._to_change(name, version)
         return await self._refold(live, live.setup, "asked for")
 
     async def erase(self, name: str, unit: str) -> api.Erased:
         """Forget which decisions were a unit's; the decisions themselves stay."""
         live = self.live(name)
         await self.durable()
+        now = self.clock.now()
+        live.campaign.advance(now, live.load)
         found = self.log.erase(live.number, self.unit(unit))
-        live.campaign.seq = self.log.append(live.number, Erased(self.clock.now(), found))
+        live.campaign.seq = self.log.append(live.number, Erased(now, found))
         self.appended(live)
         await self.durable()
         return api.Erased(found)
@@ -182,6 +182,8 @@ class Administration(Upkeep):
         return live
 
     async def _change(self, live: Running, setup: Setup) -> api.CampaignView:
+        if setup == live.setup:
+            return live.view()
         now = self.clock.now()
         live.campaign.advance(now, live.load)
         live.version = live.campaign.seq = self.log.append(live.number, Changed(now, setup))
@@ -201,15 +203,15 @@ class Administration(Upkeep):
             for step in reread(log, number, setup, upto, as_of):
                 campaign = step
                 await asyncio.sleep(0)
+                self.must_be_open(log)
             last, left = upto, math.inf
             while 0 < log.committer.committed - last < left:  # lines may come faster than this
                 newest = log.committer.committed
                 left = newest - last
                 for _ in catch_up(campaign, log, number, last, newest):
                     await asyncio.sleep(0)
+                    self.must_be_open(log)
                 last = newest
-            if self.log is not log:
-                raise Conflict("the log was closed meanwhile: try again")
             whole(catch_up(campaign, log, number, last))
             self._put(live, campaign, Refolded(as_of, setup, why, upto, as_of, policy_version()))
             await self.durable()

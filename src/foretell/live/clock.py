@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
 class Clock:
@@ -56,10 +58,9 @@ def moment(written: str) -> int | None:
     >>> moment("2023-11-14T22:13:20Z"), moment("yesterday")
     (1700000000000000, None)
     """
+    if not _RFC_3339.fullmatch(written):
+        return None
     try:
-        read = datetime.fromisoformat(written)
-        if read.tzinfo is None:
-            return None
-        return (read - _EPOCH) // timedelta(microseconds=1)
+        return (datetime.fromisoformat(written.upper()) - _EPOCH) // timedelta(microseconds=1)
     except (ValueError, OverflowError):
         return None

@@ -6,10 +6,12 @@ import hashlib
 
 from foretell.errors import UnknownName
 from foretell.live.clock import Clock
+from foretell.live.events import Changed, Created, Refolded
 from foretell.live.keyring import Keyring
 from foretell.live.problems import LogClosed, NotFound
 from foretell.live.running import Running
 from foretell.live.store.log import Log
+from foretell.live.store.record import NO_ROUND
 
 SERVER = 0
 """The number under which the log keeps lines about the server itself."""
@@ -47,6 +49,12 @@ class Core:
         if self.closed is not None:
             raise LogClosed(f"the log cannot be written ({self.closed}): try again soon")
 
+    def must_be_open(self, log: Log) -> None:
+        """Refuse to read on in a log that was closed, or replaced by a copy, meanwhile."""
+        self.must_write()
+        if self.log is not log:
+            raise LogClosed("the log was replaced meanwhile: try again")
+
     async def durable(self) -> None:
         """Wait until everything so far is on disk."""
         await self.log.durable()
@@ -54,6 +62,15 @@ class Core:
     def appended(self, live: Running) -> None:
         """Note that a campaign has a new line."""
         live.dirty = True
+
+    def policy_at(self, number: int, seq: int) -> str:
+        """Give the policy by which a campaign decided at a line."""
+        setups = [
+            line.event.setup
+            for line in self.log.about(number, NO_ROUND)
+            if line.seq < seq and isinstance(line.event, (Created, Changed, Refolded))
+        ]
+        return setups[-1].policy
 
     def unit(self, name: str) -> bytes:
         """Give what stands for a unit in the database: a keyed hash."""

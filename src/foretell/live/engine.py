@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import secrets
+from functools import partial
 
 from foretell.errors import InvalidInput
 from foretell.live import api
@@ -26,7 +27,7 @@ from foretell.live.problems import Damaged
 from foretell.live.reading import Reading
 from foretell.live.running import Running
 from foretell.live.snapshot import unpack
-from foretell.live.store.copies import put_in_place, verified
+from foretell.live.store.copies import meta_of, put_in_place, verified
 from foretell.live.store.lines import Stored
 from foretell.live.store.lock import Lock
 from foretell.live.store.log import Log
@@ -68,6 +69,8 @@ class Engine(Intake, Administration, Reading):
         lets large campaigns use numba where it is installed.
         """
         engine = cls(os.fspath(path), relaxed=durability == "relaxed", vfs=vfs, compiled=compiled)
+        if admin_key is not None:
+            key_event(0, admin_key, "first", ("admin",))  # before anything is made
         engine._lock = Lock(engine.path)
         engine.closed = "the server is starting"
         try:
@@ -89,7 +92,7 @@ class Engine(Intake, Administration, Reading):
 
     def _open_log(self) -> None:
         self.log = Log(self.path, vfs=self.vfs, relaxed=self.relaxed)
-        self.log.on_fail = self.log.committer.on_fail = self._close_log
+        self.log.on_fail = self.log.committer.on_fail = partial(self._close_log, self.log)
 
     def _abandon_log(self) -> None:
         if hasattr(self, "log"):
@@ -159,7 +162,7 @@ class Engine(Intake, Administration, Reading):
         for live in self.numbers.values():
             live.look_up()
         for number in upgraded:
-            self.refold_now(self.numbers[number], "the policies changed with foretell")
+            self.refold_now(self.numbers[number], "foretell has changed")
 
     def _from_snapshot(self, number: int) -> Campaign | None:
         """Give a campaign as its snapshot has it, else built from the log alone.
@@ -184,9 +187,9 @@ class Engine(Intake, Administration, Reading):
             fold(live.campaign, stored, self.log)
         live.dirty = True
 
-    def _close_log(self, error: Exception) -> None:
+    def _close_log(self, log: Log, error: Exception) -> None:
         """Refuse everything until lines can be written again."""
-        if self.closed is None:
+        if self.closed is None and self.log is log:
             self.closed = str(error)
             logger.error("the log is closed: %s", error)
             self.later(self._reopen_forever())
@@ -213,14 +216,20 @@ class Engine(Intake, Administration, Reading):
         if found.damage:
             raise InvalidInput(f"the copy cannot be used: {found.damage[0]}")
         self.must_write()
+        if meta_of(copy, "time_scale") != self.log.meta("time_scale"):
+            raise InvalidInput(
+                "the copy and this server run at different speeds of the clock, and one is a test: "
+                "restore it to a database of its own"
+            )
         self.closed = "a copy is being restored"
         await self.log.close()
         try:
             put_in_place(copy, self.path)
         finally:
             self._open_log()
-            self.clock.last = max(self.clock.last, self.log.last_at)
+            self._set_clock(None)
             self._load()
+            self.damage.clear()
             self.closed = None
         return api.Restored(self.log.head)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from foretell.errors import UnknownName
+from foretell.errors import listed
 from foretell.live.api import BatchItem, RewardReport, SignalReport
 from foretell.live.clock import moment
 from foretell.live.events import Feedback, Rewarded, Signalled
@@ -22,12 +22,15 @@ def line_of(
     """Give the line of a report, or say why it cannot be used."""
     event_id = report.event_id or secrets.token_hex(8)
     occurred = _occurred(report.occurred_at)
-    if isinstance(report, BatchItem) and report.signal is not None and report.value is not None:
-        raise Unusable("an event is a signal or a reward, got both: send two events")
     signal = getattr(report, "signal", None)
+    if isinstance(report, BatchItem) and signal is not None:
+        if report.value is not None:
+            raise Unusable("an event is a signal or a reward, got both: send two events")
+        if report.kind != "reward" or report.target is not None:
+            raise Unusable("a signal has no kind and no target: leave them out")
     if signal is not None:
         if signal not in signals:
-            raise Unusable(str(UnknownName.of("signal", signal, signals)))
+            raise Unusable(f"there is no signal {signal!r}: choose one of {listed(signals)}")
         return Signalled(
             now, token.round, event_id, token.made, signals[signal], report.occurred_at
         )
@@ -57,15 +60,18 @@ def _reward(report: Any) -> tuple[float, str | None]:
     if kind == "reward" and target is not None:
         raise Unusable("a reward names no target: leave it out, or make it an adjust or a retract")
     if kind != "reward" and target is None:
-        raise Unusable(f"a {kind} needs the target: the event_id of the reward that it changes")
+        article = "an" if kind == "adjust" else "a"
+        raise Unusable(
+            f"{article} {kind} needs the target: the event_id of the reward that it changes"
+        )
     if kind == "retract":
         if value is not None:
             raise Unusable("a retract takes a reward back, and has no value: leave it out")
         return 0.0, target
     if value is None:
-        raise Unusable(f"a {kind} needs a value: a number")
+        raise Unusable(f"{'an' if kind == 'adjust' else 'a'} {kind} needs a value: a number")
     if not math.isfinite(value) or abs(value) > 1e300:
-        raise Unusable(f"a reward must be a finite number, got {value}: report a number")
+        raise Unusable(f"a reward must lie within ±1e300, got {value}: report such a number")
     return float(value), target
 
 

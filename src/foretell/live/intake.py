@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable
 from contextlib import ExitStack
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -29,7 +30,11 @@ from foretell.live.running import Running
 from foretell.live.tokens import Token, read, sign
 
 TOGETHER = 100
-"""Events of a batch that are taken in before others get their turn."""
+"""Events of a batch that are taken in before others get their turn, at most."""
+LONG = 0.02
+"""Seconds: after a turn that took longer the next one is shorter."""
+MOST_EVENTS = 1000
+"""About one decision: each is read again whenever another one comes."""
 _ITEM = msgspec.json.Decoder(api.BatchItem)
 
 Done = TypeVar("Done")
@@ -52,7 +57,7 @@ class Intake(Core):
         campaign, number = live.campaign, live.number
         setup = campaign.setup
         key = None if ask.decision_key is None else "d:" + ask.decision_key
-        request = _request(ask) if key else b""
+        request = self._request(ask) if key else b""
         if key is not None and (earlier := self.log.by_key(number, key)) is not None:
             assert isinstance(earlier.event, Decided)  # noqa: S101  (only they have such keys)
             if earlier.event.request != request:
@@ -61,7 +66,7 @@ class Intake(Core):
                     f"take a key of its own for each decision"
                 )
             await self.durable()
-            return self._answer(live, earlier.event), False
+            return self._answer(live, earlier.event, self.policy_at(number, earlier.seq)), False
         if setup.status != "running":
             raise Conflict(f"the campaign {name!r} is {setup.status}: start it to decide")
         eligible = live.eligible(ask.eligible)
@@ -88,7 +93,7 @@ class Intake(Core):
         campaign.decide(event)
         self.appended(live)
         await self.durable()
-        return self._answer(live, event), True
+        return self._answer(live, event, setup.policy), True
 
     async def signal(self, decision_id: str, report: api.SignalReport) -> api.Receipt:
         """Take in a signal."""
@@ -105,8 +110,11 @@ class Intake(Core):
     async def batch(self, items: list[Raw]) -> list[api.Receipt]:
         """Take in many events, each for itself."""
         receipts: list[api.Receipt] = []
-        for start in range(0, len(items), TOGETHER):
-            receipts += self._take_some(items[start : start + TOGETHER])
+        size = TOGETHER
+        while len(receipts) < len(items):
+            begun = perf_counter()
+            receipts += self._take_some(items[len(receipts) :][:size])
+            size = max(1, size // 2) if perf_counter() - begun > LONG else min(TOGETHER, 2 * size)
             await asyncio.sleep(0)
         await self.durable()
         return receipts
@@ -165,6 +173,12 @@ class Intake(Core):
             return api.Receipt("duplicate", event.event_id)
         live.campaign.advance(event.at, live.load)
         facts = matching(self.log.facts(live.number, token.round), token.made)
+        if facts is not None and len(facts.lines) >= MOST_EVENTS:
+            self._count(live, "rejected")
+            raise Unusable(
+                f"there are {MOST_EVENTS} events about this decision, and that is the most: "
+                f"add up what belongs together"
+            )
         seq = self.log.append(live.number, event, token.round, key)
         status = live.campaign.take(Line(seq, event), facts, live.load)
         live.campaign.seq = seq
@@ -178,16 +192,24 @@ class Intake(Core):
         action = earlier.event.action
         return Choice(action, 1.0, "sticky", live.campaign.seq) if eligible.mask[action] else None
 
-    def _answer(self, live: Running, event: Decided) -> api.Answer:
+    def _answer(self, live: Running, event: Decided, policy: str) -> api.Answer:
         token = Token(live.number, event.action, event.propensity, event.round, event.at)
         return api.Answer(
             sign(token, self.secret_id, self.secrets[self.secret_id]),
             live.setup.actions[event.action],
             event.propensity,
-            live.setup.policy,
+            policy,
             text(live.campaign.rules.reward_due(event.at)),
             event.mode,
         )
+
+    def _request(self, ask: api.Ask) -> bytes:
+        """Digest what was asked, so that a repeated key can be told from a reused one.
+
+        The digest is keyed: it stays when the unit is erased, and nobody may guess by it.
+        """
+        asked = msgspec.json.encode((ask.unit, ask.eligible, ask.context), order="deterministic")
+        return hashlib.blake2b(asked, key=self.secrets[0], digest_size=8).digest()
 
     def _count(self, live: Running, name: str) -> None:
         live.counts[name] = live.counts.get(name, 0) + 1
@@ -202,9 +224,3 @@ def _attempt(work: Callable[[Any], Done], what: Any) -> Done | api.Receipt:
         raise
     except (ForetellError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         return api.Receipt("rejected", detail=str(error))
-
-
-def _request(ask: api.Ask) -> bytes:
-    """Digest what was asked, so that a repeated key can be told from a reused one."""
-    asked = msgspec.json.encode((ask.unit, ask.eligible, ask.context), order="deterministic")
-    return hashlib.blake2b(asked, digest_size=8).digest()

@@ -46,14 +46,15 @@ class Reading(Core):
 
     async def delays(self, name: str) -> api.Delays:
         """Give how long signals and rewards take to arrive, over the latest decisions."""
-        live = self._current(name)
+        live, log = self._current(name), self.log
         campaign = live.campaign
         every: list[Facts] = []
         place = max(0, campaign.decided - LATEST)
         while place < campaign.decided:
-            every.extend(self.log.rounds(live.number, place))
+            every.extend(log.rounds(live.number, place))
             place = every[-1].decided.round + 1
             await asyncio.sleep(0)
+            self.must_be_open(log)
         return reports.delays(live.setup, campaign.rules, every, campaign.as_of)
 
     async def story(self, decision_id: str) -> api.Story:
@@ -70,29 +71,32 @@ class Reading(Core):
             raise unknown
         seq = self.log.about(live.number, token.round)[0].seq
         await self.durable()
-        return reports.story(decision_id, live, seq, facts, self.log.context(seq))
+        policy = self.policy_at(live.number, seq)
+        return reports.story(decision_id, live, seq, facts, self.log.context(seq), policy)
 
     async def log_page(self, name: str, after: int = 0, limit: int = 100) -> api.LogPage:
         """Give lines of a campaign's log after a line."""
-        live = self.live(name)
+        live, log = self.live(name), self.log
         lines: list[Stored] = []
-        end = self.log.committer.committed
+        end = log.committer.committed
         while len(lines) < limit and after < end:
-            some, after = self.log.page(live.number, after, limit - len(lines))
+            some, after = log.page(live.number, after, limit - len(lines))
             lines += some
             await asyncio.sleep(0)
+            self.must_be_open(log)
         return api.LogPage([reports.log_line(live.setup, line) for line in lines], after)
 
     async def export(self, name: str) -> AsyncIterator[api.LogLine]:
         """Give every line of a campaign's log that is on disk now."""
-        live = self.live(name)
-        after, end = 0, self.log.committer.committed
+        live, log = self.live(name), self.log
+        after, end = 0, log.committer.committed
         while after < end:
-            lines, after = self.log.page(live.number, after, PAGE)
+            lines, after = log.page(live.number, after, PAGE)
             for line in lines:
                 if line.seq <= end:
                     yield reports.log_line(live.setup, line)
             await asyncio.sleep(0)
+            self.must_be_open(log)
 
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the database, while it is used."""

@@ -197,8 +197,10 @@ def _curve(signal: str, decisions: int, ages: list[float]) -> api.DelayRow:
     return api.DelayRow(signal, decisions, len(ordered), points, shares)
 
 
-def story(decision_id: str, live: Running, seq: int, facts: Facts, context: bytes) -> api.Story:
-    """Give all about one decision."""
+def story(
+    decision_id: str, live: Running, seq: int, facts: Facts, context: bytes, policy: str
+) -> api.Story:
+    """Give all about one decision, which was made by `policy`."""
     campaign, setup, decided = live.campaign, live.setup, facts.decided
     stands = standing(campaign.rules, facts, campaign.as_of)
     rules = campaign.rules
@@ -218,7 +220,7 @@ def story(decision_id: str, live: Running, seq: int, facts: Facts, context: byte
         action=setup.actions[decided.action],
         propensity=decided.propensity,
         mode=decided.mode,
-        policy=setup.policy,
+        policy=policy,
         eligible=_eligible(setup, decided),
         signal=None if stands.signal is None else setup.signals[stands.signal],
         signal_due_at=text(rules.signal_due(decided.at)),

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import UNSET
 
 from foretell.errors import InvalidInput, UnknownName
-from foretell.inputs import is_number
 from foretell.live.api import ActionPatch, CampaignPatch, NewCampaign
+from foretell.live.api.words import MOST_ACTIONS, MOST_SIGNALS
 from foretell.live.events import Setup
 from foretell.live.problems import Conflict, NotFound
 from foretell.policies.registry import entry, policy, start
@@ -82,8 +82,10 @@ def with_action(setup: Setup, action: str) -> Setup:
         raise Conflict(
             f"there is an action {action!r} already, and names are never reused: choose another"
         )
-    return msgspec.structs.replace(
-        setup, actions=(*setup.actions, action), standing=(*setup.standing, "active")
+    return checked(
+        msgspec.structs.replace(
+            setup, actions=(*setup.actions, action), standing=(*setup.standing, "active")
+        )
     )
 
 
@@ -101,7 +103,12 @@ def with_standing(setup: Setup, action: str, patch: ActionPatch) -> Setup:
 
 def checked(setup: Setup) -> Setup:
     """Refuse a setup that cannot run; the policy is written in full."""
-    for kind, names in (("action", setup.actions), ("signal", setup.signals)):
+    for kind, names, most in (
+        ("action", setup.actions, MOST_ACTIONS),
+        ("signal", setup.signals, MOST_SIGNALS),
+    ):
+        if len(names) > most:
+            raise InvalidInput(f"a campaign may have {most} {kind}s at most, got {len(names)}")
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise InvalidInput(f"each {kind} needs a name of its own, got {twice[0]!r} twice")
@@ -121,10 +128,13 @@ def checked(setup: Setup) -> Setup:
             f"a window may have {WIDEST_WINDOW} rounds at most here, got {window}: "
             f"take a smaller one, or none"
         )
-    scale = RewardScale("bounded", *setup.reward_range)
-    if not is_number(setup.default_reward):
-        raise InvalidInput(f"default_reward must be a number, got {setup.default_reward}")
-    scale.unit(setup.default_reward)
+    low, high = setup.reward_range
+    RewardScale("bounded", low, high)
+    if not low <= setup.default_reward <= high:
+        raise InvalidInput(
+            f"default_reward must lie in the reward_range [{low}, {high}], "
+            f"got {setup.default_reward}: change one of them"
+        )
     start(spec, Problem(len(setup.actions), len(setup.signals)))
     return msgspec.structs.replace(setup, policy=str(spec))
 

@@ -31,6 +31,8 @@ class Snapshot(Struct, array_like=True):
     tally: dict[str, Packed]
 
 
+FOLD = ("ahead", "campaign", "ledger", "manner", "tally", "told")
+"""The modules that make a state of a log."""
 PLACES = (
     "as_of",
     "decided",
@@ -79,9 +81,13 @@ def digest(body: bytes) -> bytes:
 
 @cache
 def policy_version() -> str:
-    """Digest the source of the policies: what a state means depends on it."""
-    folder = Path(__file__).parent.parent / "policies"
-    sources = [*sorted(folder.glob("*.py")), folder.parent / "types.py"]
+    """Digest the source of the policies and of the fold: what a state means depends on it."""
+    here = Path(__file__).parent
+    sources = [
+        *sorted((here.parent / "policies").glob("*.py")),
+        here.parent / "types.py",
+        *(here / f"{name}.py" for name in FOLD),
+    ]
     digested = hashlib.sha256()
     for source in sources:
         digested.update(source.name.encode() + b"\0" + source.read_bytes())

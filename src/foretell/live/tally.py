@@ -65,7 +65,8 @@ class Tally:
     def decide(self, made: int, action: int) -> None:
         """Count a decision."""
         self.counts[0] += 1
-        self.decided[self._stretch(made), action] += 1
+        stretch = self._stretch(made)  # first: it may put another array in place
+        self.decided[stretch, action] += 1
 
     def move(
         self, made: int, action: int, before: Standing, after: Standing, units: tuple[float, float]

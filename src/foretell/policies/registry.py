@@ -162,8 +162,10 @@ def _read_arguments(spec: type[Spec], name: str, arguments: str) -> dict[str, An
     values: dict[str, Any] = {}
     for keyword in call.keywords:
         word = keyword.arg or "**"
+        if not fields:
+            raise InvalidInput(f"{name} has no fields, got {word!r}: write {name} alone")
         if word not in fields:
-            raise UnknownName.of("field", word, fields or ["(it has none)"], f"of {name}")
+            raise UnknownName.of("field", word, fields, f"of {name}")
         if word in values:
             raise InvalidInput(f"{name} has the field {word} twice: give it once")
         try:

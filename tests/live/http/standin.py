@@ -154,7 +154,7 @@ class StandIn:
     ) -> api.CampaignView:
         return self._change(name, version, status=status)
 
-    async def refold(self, name: str) -> api.CampaignView:
+    async def refold(self, name: str, version: int | None = None) -> api.CampaignView:
         return self._change(name, None)
 
     async def add_action(

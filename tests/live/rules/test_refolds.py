@@ -207,7 +207,7 @@ def test_another_version_of_the_policies_reads_anew_and_says_so(
         served.restart()
         line = served.lines()[-1]
         assert (line.type, line.body["version"]) == ("refolded", "another")
-        assert line.body["why"] == "the policies changed with foretell"
+        assert line.body["why"] == "foretell has changed"
         digest = served.digest()
         served.restart()
         assert kinds(served).count("refolded") == 1

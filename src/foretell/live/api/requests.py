@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from foretell.live.api.words import (
+    MOST_ACTIONS,
+    MOST_SIGNALS,
     ActionStatus,
     Id,
     Moment,
@@ -27,8 +29,8 @@ class NewCampaign(Request):
     """A campaign to make; windows in seconds, signals weakest first."""
 
     name: Name
-    actions: Annotated[list[Name], Meta(min_length=2, max_length=10_000)]
-    signals: Annotated[list[Name], Meta(min_length=1, max_length=100)]
+    actions: Annotated[list[Name], Meta(min_length=2, max_length=MOST_ACTIONS)]
+    signals: Annotated[list[Name], Meta(min_length=1, max_length=MOST_SIGNALS)]
     policy: Annotated[str, Meta(min_length=1, max_length=500)] = "nsd-adaptive"
     signal_window: Seconds = 3600.0
     reward_window: Seconds = 7 * 86400.0
@@ -45,7 +47,7 @@ class NewCampaign(Request):
 class CampaignPatch(Request):
     """What to change of a campaign; what is left out stays."""
 
-    signals: Annotated[list[Name], Meta(min_length=1, max_length=100)] | UnsetType = UNSET
+    signals: Annotated[list[Name], Meta(min_length=1, max_length=MOST_SIGNALS)] | UnsetType = UNSET
     policy: Annotated[str, Meta(min_length=1, max_length=500)] | UnsetType = UNSET
     signal_window: Seconds | UnsetType = UNSET
     reward_window: Seconds | UnsetType = UNSET
@@ -74,7 +76,7 @@ class Ask(Request):
     """A decision that is asked for."""
 
     unit: Id | None = None
-    eligible: Annotated[list[Name], Meta(min_length=1, max_length=10_000)] | None = None
+    eligible: Annotated[list[Name], Meta(min_length=1, max_length=MOST_ACTIONS)] | None = None
     decision_key: Id | None = None
     context: dict[str, Any] | None = None
 

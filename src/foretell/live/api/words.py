@@ -18,6 +18,9 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Moment = Annotated[str, Meta(max_length=40)]
 """A time of the client, RFC 3339, kept as it was sent."""
 
+MOST_ACTIONS, MOST_SIGNALS = 10_000, 100
+"""Of one campaign."""
+
 Silence = Literal["default", "unknown"]
 Status = Literal["draft", "running", "paused", "stopped"]
 ActionStatus = Literal["active", "paused", "retired"]

@@ -13,7 +13,8 @@ from foretell.live.http.call import Disconnected, Found, piece
 from foretell.live.http.limits import DEEPEST
 from foretell.live.problems import Malformed, TooLarge, Unusable, WrongMedia
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+"""A string, to the end of the body where it has none, or a bracket: no byte is read twice."""
 
 
 async def read(receive: Receive, headers: Found, limit: int) -> bytes:
@@ -50,6 +51,8 @@ def _too_large(limit: int) -> TooLarge:
 
 def check_media(headers: Found, known: tuple[bytes, ...]) -> bytes:
     """Give the media type of the body, one of those that are known."""
+    if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise WrongMedia("the body must come as it is: send it without a Content-Encoding")
     sent = headers.get(b"content-type", b"")
     if sent in known:
         return sent
@@ -62,6 +65,8 @@ def check_media(headers: Found, known: tuple[bytes, ...]) -> bytes:
 
 def parse(decode: Callable[[bytes], Any], body: bytes) -> Any:
     """Parse a JSON body: 400 if it is no JSON, 422 if it says what it may not."""
+    if not body:
+        raise Malformed("the body is empty: send JSON")
     try:
         if body.count(b"[") + body.count(b"{") > DEEPEST:
             _check_depth(body)

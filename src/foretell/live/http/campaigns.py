@@ -53,7 +53,7 @@ def set_status(status: Literal["running", "paused", "stopped"]) -> Handler:
 
 async def refold(call: Call) -> Reply:
     """Let the policy read the whole log anew."""
-    return _view(await call.engine.refold(call.params["campaign"]))
+    return _view(await call.engine.refold(call.params["campaign"], wanted_version(call)))
 
 
 async def add_action(call: Call) -> Reply:

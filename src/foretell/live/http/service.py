@@ -53,7 +53,7 @@ class Service(Protocol):
     ) -> api.CampaignView:
         """Start, pause or stop a campaign."""
 
-    async def refold(self, name: str, /) -> api.CampaignView:
+    async def refold(self, name: str, version: int | None = None, /) -> api.CampaignView:
         """Let the policy read the whole log anew."""
 
     async def add_action(

@@ -19,6 +19,7 @@ from typing import Any
 import apsw
 
 from foretell.live.problems import LogClosed
+from foretell.live.store.schema import BUSY_MILLISECONDS
 
 QUICK = 0.003
 """Seconds: if the last commit took less, a line that is alone is committed without the thread."""
@@ -46,6 +47,9 @@ class Committer:
         self.connection = connection
         self.relaxed = relaxed
         self.pages = PAGES
+        self.truncate = False
+        """Whether the journal is emptied after the next commit: it holds what was erased."""
+        self._truncating = False
         self._written = 0
         connection.set_wal_hook(self._note_pages)
         self.error: Exception | None = None
@@ -111,6 +115,7 @@ class Committer:
         rows, statements, self._running = self._rows, self._statements, self._next
         strict, last = self._strict or not self.relaxed, self._last
         self._rows, self._statements, self._strict = [], [], False
+        self._truncating, self.truncate = self._truncating or self.truncate, False
         self._next = Commit(loop=self._loop)
         try:
             self._insert(rows, statements, strict=strict)
@@ -118,7 +123,8 @@ class Committer:
             self._done(last, error)
             return
         self._committing = last
-        if len(rows) == 1 and self._took < QUICK and self._written < self.pages:
+        alone = len(rows) == 1 and not self._truncating
+        if alone and self._took < QUICK and self._written < self.pages:
             self._done(last, self._commit())
         else:
             self._work.put("commit")
@@ -142,7 +148,7 @@ class Committer:
     def _commit_forever(self) -> None:
         while self._work.get() == "commit":
             error = self._commit()
-            if error is None and self._written >= self.pages:
+            if error is None and (self._truncating or self._written >= self.pages):
                 error = self._checkpoint()
             try:
                 self._loop.call_soon_threadsafe(self._done, self._committing, error)
@@ -172,12 +178,24 @@ class Committer:
         or others read, it goes on in the journal.
         """
         try:
-            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            if self._truncating:
+                self._empty_journal()
+            else:
+                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except (apsw.BusyError, apsw.LockedError, apsw.FullError):
             return None
         except apsw.Error as error:
             return error
         return None
+
+    def _empty_journal(self) -> None:
+        """Leave nothing in the journal; while others read it is tried again at the next commit."""
+        self.connection.set_busy_timeout(0)
+        try:
+            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._truncating = False
+        finally:
+            self.connection.set_busy_timeout(BUSY_MILLISECONDS)
 
     def _done(self, last: int, error: Exception | None) -> None:
         future, self._running = self._running, None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -50,6 +50,15 @@ def back_up(path: str, target: str) -> None:
         with suppress(OSError):
             Path(part).unlink(missing_ok=True)
     _sync(str(Path(target).absolute().parent))
+
+
+def meta_of(path: str, name: str) -> Any:
+    """Give a value that a database keeps beside its log; None where it has none."""
+    connection = connect(path, write=False)
+    try:
+        return connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
+    finally:
+        connection.close()
 
 
 def put_in_place(copy: str, path: str) -> str | None:

@@ -17,7 +17,13 @@ class Lock:
 
     def __init__(self, path: str) -> None:
         """Take the lock, or say who has it."""
-        self._file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            self._file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise InvalidInput(
+                f"cannot open the database {path!r} ({error.strerror}): "
+                f"its folder must exist and be writable"
+            ) from None
         if fcntl is None:
             return
         try:

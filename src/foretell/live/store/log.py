@@ -95,6 +95,7 @@ class Log(Lines):
         self.committer.also(
             "DELETE FROM personal WHERE campaign = ? AND unit = ?", (campaign, unit)
         )
+        self.committer.truncate = True
         return found
 
     def add_snapshot(self, campaign: int, seq: int, body: bytes) -> None:

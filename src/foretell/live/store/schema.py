@@ -11,6 +11,8 @@ import apsw
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
 
 FORMAT = 1
+BUSY_MILLISECONDS = 5000
+"""How long a connection waits for another one."""
 OLDEST_SQLITE = 3_051_003
 """Older ones may lose a log that two connections checkpoint."""
 
@@ -67,7 +69,7 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
         if write and vfs is None:
             only_ours(path)
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
-        connection.set_busy_timeout(5000)
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
         connection.pragma("cache_size", -8192)
         connection.pragma("mmap_size", 0)
         connection.pragma("temp_store", "memory")  # a full /tmp must not close the log
