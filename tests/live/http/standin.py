@@ -155,7 +155,7 @@ class StandIn:
         return self._change(name, version, status=status)
 
     async def refold(self, name: str, version: int | None = None) -> api.CampaignView:
-        return self._change(name, None)
+        return self._change(name, version)
 
     async def add_action(
         self, name: str, action: api.NewAction, version: int | None

@@ -52,6 +52,7 @@ CHANGES: list[tuple[str, str, Any]] = [
     ("POST", "/start", None),
     ("POST", "/actions", {"action": "c"}),
     ("PATCH", "/actions/a", {"status": "paused"}),
+    ("POST", "/refold", None),
     ("POST", "/stop", None),
 ]
 

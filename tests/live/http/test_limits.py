@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -136,6 +138,22 @@ def test_a_context_has_a_greatest_depth(served: Served) -> None:
     assert post(served, flat, path).status_code == 201
 
 
+def test_brackets_in_a_string_without_an_end_are_read_once() -> None:
+    """A search that began anew at each quote would take an hour, and all others would wait."""
+    body = "b'[' + b'[],' * 70 + b'\"' + b'\\\\\"' * 500_000"
+    program = (
+        "import msgspec\n"
+        "from foretell.live.http.body import parse\n"
+        "from foretell.live.problems import Malformed\n"
+        f"try:\n    parse(msgspec.json.decode, {body})\n"
+        "except Malformed:\n    print('refused')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
+    )
+    assert done.stdout == "refused\n"
+
+
 def test_a_context_may_hold_large_numbers_and_any_text(served: Served) -> None:
     served.decision()
     body = b'{"context": {"n": 1180591620717411303424, "\\u0000": "\\ud83d\\ude00"}}'
@@ -150,6 +168,10 @@ def test_another_media_type_is_415(served: Served, media: str) -> None:
     body = json.dumps(CAMPAIGN)
     answer = served.call("POST", "/v1/campaigns", content=body, headers={"Content-Type": media})
     problem(answer, 415, "wrong-media")
+
+
+def test_a_compressed_body_is_415(served: Served) -> None:
+    problem(post(served, b"\x1f\x8b", **{"Content-Encoding": "gzip"}), 415, "wrong-media")
 
 
 @pytest.mark.parametrize("media", ["application/json; charset=utf-8", "Application/JSON"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from foretell.errors import InvalidInput
 from foretell.live.problems import Conflict, NotFound, Unusable
 from foretell.policies.registry import policies
 from foretell.policies.state import leaves
@@ -121,3 +123,45 @@ def test_signals_are_added_at_the_end(tmp_path: Path) -> None:
         digest = served.digest()
         served.restart()
         assert served.digest() == digest == served.rebuilt().digest()
+
+
+def test_a_campaign_has_so_many_actions_and_signals_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foretell.live.setups.MOST_ACTIONS", 3)
+    monkeypatch.setattr("foretell.live.setups.MOST_SIGNALS", 4)
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        served.add_action("c")
+        with pytest.raises(InvalidInput, match="3 actions at most, got 4"):
+            served.add_action("d")
+        with pytest.raises(InvalidInput, match="4 signals at most, got 5"):
+            served.create("other", signals=["w", "x", "y", "z"])
+        served.patch(signals=["none", "click", "buy", "more"])
+        with pytest.raises(InvalidInput, match="4 signals at most, got 5"):
+            served.patch(signals=["none", "click", "buy", "more", "most"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"reward_range": (-1e308, 1e308)}, "a finite low below a finite high"),
+        ({"reward_range": (2.0, 3.0)}, r"default_reward must lie in the reward_range \[2.0, 3.0\]"),
+        ({"default_reward": 1.5}, "default_reward must lie in the reward_range"),
+        ({"policy": "nsd-adaptive(window=3)"}, "nsd-adaptive has no fields, got 'window'"),
+    ],
+)
+def test_a_setup_that_cannot_be_is_refused_in_a_sentence(
+    tmp_path: Path, fields: dict[str, Any], said: str
+) -> None:
+    with Served(tmp_path / "a.db") as served, pytest.raises(InvalidInput, match=said):
+        served.create(**fields)
+
+
+def test_one_wrong_name_among_many_actions_gets_a_short_answer(tmp_path: Path) -> None:
+    """To look for a similar one among thousands would take seconds, and all others would wait."""
+    with Served(tmp_path / "a.db", compiled=False) as served:
+        served.create(actions=[f"{number:-<90}" for number in range(5000)])
+        with pytest.raises(Unusable, match=r"and 4970 more$") as caught:
+            served.decide(eligible=["5" * 90])
+        assert len(str(caught.value)) < 4000

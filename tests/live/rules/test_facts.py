@@ -107,7 +107,7 @@ def test_a_moment_is_compared_as_a_time_and_not_as_a_text(tmp_path: Path) -> Non
         served.create(**WINDOWS)
         one = served.decide().decision_id
         served.reward(one, 0.5, "r")
-        sooner, later = "2023-11-14T12:00:00+05:00", "2023-11-14T11:00:00Z"
+        sooner, later = "2023-11-14T12:00:00+05:00", "2023-11-14t11:00:00z"
         served.reward(one, 0.9, "k1", kind="adjust", target="r", occurred_at=later)
         served.reward(one, 0.1, "k2", kind="adjust", target="r", occurred_at=sooner)
         served.pass_time(2.0)
@@ -171,10 +171,11 @@ def test_an_unknown_signal_is_refused_and_the_known_ones_are_named(tmp_path: Pat
     with Served(tmp_path / "a.db") as served:
         served.create(**WINDOWS)
         one = served.decide().decision_id
-        with pytest.raises(Unusable, match=r"none.*click.*buy") as caught:
-            served.signal(one, "view")
-        assert caught.value.status == 422
-        assert served.report().counts.rejected == 1
+        for wrong in ("view", "clik"):
+            with pytest.raises(Unusable, match=r"none.*click.*buy") as caught:
+                served.signal(one, wrong)
+            assert caught.value.status == 422
+        assert served.report().counts.rejected == 2
         assert len(served.lines()) == 2
 
 
@@ -188,7 +189,11 @@ def test_an_unknown_signal_is_refused_and_the_known_ones_are_named(tmp_path: Pat
         {"value": 1.0, "kind": "adjust"},
         {"value": 1.0, "kind": "retract", "target": "r"},
         {"value": None, "kind": "adjust", "target": "r"},
+        {"value": 1e301},
         {"value": 1.0, "occurred_at": "yesterday"},
+        {"value": 1.0, "occurred_at": "2026-W05-1T12:00:00Z"},
+        {"value": 1.0, "occurred_at": "20260131T120000Z"},
+        {"value": 1.0, "occurred_at": "2026-01-31T12:00Z"},
         {"value": 1.0, "occurred_at": "2023-11-14T11:00:00"},
     ],
 )
@@ -199,6 +204,36 @@ def test_feedback_that_cannot_be_used_leaves_no_line(tmp_path: Path, body: dict[
         with pytest.raises(Unusable):
             served.reward(one, **body)
         assert len(served.lines()) == 2
+
+
+def test_a_decision_takes_so_many_events_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foretell.live.intake.MOST_EVENTS", 30)
+    with Served(tmp_path / "a.db") as served:
+        served.create(**WINDOWS)
+        one, other = served.decide().decision_id, served.decide().decision_id
+        events = [{"decision_id": one, "value": 0.5, "event_id": f"r{n}"} for n in range(40)]
+        found = served.batch([*events, {"decision_id": other, "signal": "click"}])
+        assert [receipt.status for receipt in found] == (
+            ["accepted"] * 30 + ["rejected"] * 10 + ["accepted"]
+        )
+        assert "30 events about this decision" in (found[35].detail or "")
+        assert served.batch(events[:1])[0].status == "duplicate"
+        assert served.report().counts.rejected == 10
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_batch_is_taken_in_whole_however_slow_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: bool
+) -> None:
+    monkeypatch.setattr("foretell.live.intake.LONG", -1.0 if slow else 1e9)
+    with Served(tmp_path / "a.db") as served:
+        served.create(**WINDOWS)
+        ids = [answer.decision_id for answer in served.decide_many(250)]
+        found = served.batch([{"decision_id": one, "signal": "click"} for one in ids])
+        assert [receipt.status for receipt in found] == ["accepted"] * 250
+        assert served.report().counts.signals == 250
 
 
 def test_a_forged_id_is_not_found(tmp_path: Path) -> None:
@@ -230,10 +265,11 @@ def test_a_batch_takes_each_event_for_itself(tmp_path: Path) -> None:
                 {"nothing": 1},
                 {"decision_id": one, "value": 1.0, "event_id": "s"},
                 {"decision_id": one, "value": 1.0, "signal": "click"},
+                {"decision_id": one, "signal": "click", "kind": "retract", "target": "r"},
             ]
         )
         assert [receipt.status for receipt in found] == [
             "accepted", "rejected", "duplicate", "rejected", "parked",
-            "rejected", "rejected", "rejected",
+            "rejected", "rejected", "rejected", "rejected",
         ]  # fmt: skip
         assert all(receipt.detail for receipt in found if receipt.status == "rejected")

@@ -115,6 +115,27 @@ def test_changes_of_anything_else_are_no_refold(tmp_path: Path) -> None:
         assert served.fingerprint() == before
 
 
+def test_a_change_of_nothing_leaves_no_line(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        made = served.create(explore=0.1)
+        assert served.patch() == made
+        assert served.patch(explore=0.1) == made
+        assert served.set_action("a", "active") == made
+        assert kinds(served) == ["created"]
+
+
+def test_a_decision_is_told_with_the_policy_that_made_it(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create(policy="nsd-psrl")
+        first = served.decide(decision_key="k")
+        served.patch(policy="ucb")
+        second = served.decide()
+        for one in (first, second):
+            assert served.story(one.decision_id).policy == one.policy
+        assert (first.policy[:8], second.policy[:3]) == ("nsd-psrl", "ucb")
+        assert served.decide(decision_key="k") == first
+
+
 @pytest.mark.slow
 def test_decisions_and_feedback_go_on_during_a_refold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from foretell.live.events import Decided
+from foretell.live.proof import prove
 from foretell.live.store.copies import verified
 from tests.live.rules.served import Served
 
@@ -32,6 +34,9 @@ def test_a_unit_is_stored_as_a_keyed_hash_and_can_be_erased(tmp_path: Path) -> N
         digest = served.digest()
 
         assert served.run(served.engine.erase("c", UNIT)).decisions == 3
+        running = stored(tmp_path)
+        assert token not in running
+        assert CONTEXT.encode() not in running, "not in the journal either"
         assert served.story(ids[0]).context is None
         assert served.story(kept.decision_id).context == {"about": "kept-as-it-is"}
         assert served.digest() == digest, "the decisions stay"
@@ -48,6 +53,32 @@ def test_a_unit_is_stored_as_a_keyed_hash_and_can_be_erased(tmp_path: Path) -> N
     found = verified(str(tmp_path / "a.db"))
     assert found.damage == []
     assert found.lines >= 9
+
+
+def test_the_state_after_an_erasure_is_what_its_log_folds_to(tmp_path: Path) -> None:
+    """Windows close until the erasure, as they do when it is read again."""
+    with Served(tmp_path / "a.db") as served:
+        for name in ("c", "other"):
+            served.create(name)
+        served.decide(unit=UNIT)
+        served.pass_time(1e6)
+        served.run(served.engine.erase("c", UNIT))
+        served.engine.keep_snapshots()
+        served.run(served.engine.durable())
+        assert prove(str(tmp_path / "a.db")).damage == []
+
+
+def test_nobody_can_guess_who_asked(tmp_path: Path) -> None:
+    """What tells a repeated decision_key from a reused one stays when a unit is erased."""
+    digests = set()
+    for name in ("a.db", "b.db"):
+        with Served(tmp_path / name) as served:
+            served.create()
+            served.decide(unit=UNIT, decision_key="k")
+            event = served.engine.log.about(1, 0)[0].event
+            assert isinstance(event, Decided)
+            digests.add(event.request)
+    assert len(digests) == 2
 
 
 def test_a_hash_is_that_of_one_database(tmp_path: Path) -> None:

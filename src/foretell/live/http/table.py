@@ -139,12 +139,15 @@ _CAMPAIGNS = (
     status_row("start", "running", "Start a campaign, or let it go on."),
     status_row("pause", "paused", "Pause a campaign: it decides nothing and takes feedback."),
     status_row("stop", "stopped", "Stop a campaign: it decides nothing and takes feedback."),
-    campaign_row(
-        "refold_campaign",
-        "POST",
-        "/refold",
-        campaigns.refold,
-        "Let the policy read the whole log anew.",
+    replace(
+        campaign_row(
+            "refold_campaign",
+            "POST",
+            "/refold",
+            campaigns.refold,
+            "Let the policy read the whole log anew.",
+        ),
+        if_match=True,
     ),
     replace(
         campaign_row("add_action", "POST", "/actions", campaigns.add_action, "Add an action."),
