@@ -168,10 +168,10 @@ def test_two_servers_share_neither_a_port_nor_a_database(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("db", "code", "sentence"),
     [
-        ("nowhere/foretell.db", 1, "cannot write or read 'nowhere/foretell.db.lock'"),
+        ("nowhere/foretell.db", 2, "cannot open the database 'nowhere/foretell.db'"),
         ("text.db", 2, "'text.db' is no foretell database, or is damaged"),
         ("foreign.db", 2, "'foreign.db' is a database of something else"),
-        ("folder", 2, "cannot open the database 'folder'"),
+        ("folder", 2, "'folder' is a folder"),
     ],
 )
 def test_a_database_that_cannot_be_used_is_one_sentence(
@@ -194,6 +194,14 @@ def test_time_scale_needs_a_database_of_its_own(tmp_path: Path) -> None:
     refused = foretell("serve", "--port", "0", "--time-scale", "100", cwd=tmp_path)
     assert refused.returncode == 2
     assert "time_scale needs a database of its own" in refused.stderr
+
+
+def test_a_first_key_that_cannot_be_used_leaves_no_file(tmp_path: Path) -> None:
+    variables = {"FORETELL_ADMIN_KEY": "short"}
+    refused = foretell("serve", "--port", "0", cwd=tmp_path, variables=variables)
+    assert refused.returncode == 2
+    assert "a key must have at least" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_help_tells_of_every_setting() -> None:

@@ -139,6 +139,7 @@ def test_what_is_no_backup_is_422_and_changes_nothing(served: Served, body: byte
     decision = served.decision()
     answer = served.call("POST", "/v1/restore", content=body, headers=SQLITE)
     assert answer.status_code == 422, answer.text
+    assert "restore.db" not in answer.text, "a name that means nothing to the sender"
     assert served.call("GET", f"/v1/decisions/{decision}").status_code == 200
 
 

@@ -119,6 +119,12 @@ def test_what_cannot_be_used_is_422(served: Served, change: dict[str, Any]) -> N
     problem(post(served, json.dumps({**CAMPAIGN, **change})), 422, "unusable")
 
 
+def test_a_name_that_is_none_is_refused_in_words(served: Served) -> None:
+    answer = post(served, json.dumps({**CAMPAIGN, "name": "a/b"}))
+    assert "Expected a name of at most 100 letters" in answer.json()["detail"]
+    assert "regex" not in answer.text
+
+
 @pytest.mark.parametrize("number", [b"1e400", b"-1e400", b"1" + b"0" * 400])
 def test_a_number_beyond_floats_is_422(served: Served, number: bytes) -> None:
     body = json.dumps({**CAMPAIGN, "default_reward": 0.5}).encode().replace(b"0.5", number)

@@ -11,6 +11,8 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$(?!\n)")]
 
 In Python `$` matches before a last line break too, in JSON Schema it does not: hence the end.
 """
+NAME = "a name of at most 100 letters, digits, '.', '_' and '-', the first a letter or digit"
+"""What a name must be, in words."""
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 """What a client calls its own events, decisions and units."""
 Seconds = Annotated[float, Meta(gt=0, le=10 * 366 * 86400)]

@@ -7,6 +7,7 @@ import errno
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from foretell.errors import DamagedFile, InvalidInput
 from foretell.live.http.call import Call, Reply, encode, piece
 from foretell.live.http.files import send_file
 from foretell.live.problems import TooLarge
@@ -31,7 +32,10 @@ async def restore(call: Call) -> Reply:
             if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
                 raise
             raise TooLarge("the disk of the service has no room for this file") from None
-        return Reply(200, encode(await call.engine.restore(str(path))))
+        try:
+            return Reply(200, encode(await call.engine.restore(str(path))))
+        except (DamagedFile, InvalidInput) as error:  # its name here means nothing to the sender
+            raise type(error)(str(error).replace(repr(str(path)), "what was sent")) from None
 
 
 async def _save(call: Call, path: Path) -> None:

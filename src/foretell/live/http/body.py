@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 from starlette.types import Receive
 
+from foretell.live.api.words import NAME
 from foretell.live.http.call import Disconnected, Found, piece
 from foretell.live.http.limits import DEEPEST
 from foretell.live.problems import Malformed, TooLarge, Unusable, WrongMedia
 
+_PATTERN = re.compile(r"`str` matching regex '.*'")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 """A string, to the end of the body where it has none, or a bracket: no byte is read twice."""
 
@@ -72,7 +74,7 @@ def parse(decode: Callable[[bytes], Any], body: bytes) -> Any:
             _check_depth(body)
         return decode(body)
     except msgspec.ValidationError as error:
-        raise Unusable(str(error)) from None
+        raise Unusable(_PATTERN.sub(NAME, str(error))) from None
     except msgspec.DecodeError as error:
         raise Malformed(str(error)) from None
     except UnicodeDecodeError:

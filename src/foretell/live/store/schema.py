@@ -83,21 +83,31 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
     except BaseException as error:
         if connection is not None:
             let_go(connection)
-        if isinstance(error, (apsw.NotADBError, apsw.CorruptError, apsw.SQLError)):
-            raise DamagedFile(
-                f"{path!r} is no foretell database, or is damaged: restore it from a backup"
-            ) from None
-        if isinstance(error, apsw.CantOpenError):
-            raise InvalidInput(
-                f"cannot open the database {path!r}: its folder must exist and be writable"
-            ) from None
-        if isinstance(error, apsw.ReadOnlyError):
-            raise InvalidInput(
-                f"the database {path!r} cannot be written: make its file writable, "
-                f"or restore it from a backup if it is damaged"
-            ) from None
-        raise
+        said = _in_words(error, path)
+        if said is None:
+            raise
+        raise said from None
     return connection
+
+
+def _in_words(error: BaseException, path: str) -> ForetellError | None:
+    """Say why a database cannot be opened; None where nothing is known about it."""
+    if isinstance(error, (apsw.NotADBError, apsw.CorruptError, apsw.SQLError)):
+        return DamagedFile(
+            f"{path!r} is no foretell database, or is damaged: restore it from a backup"
+        )
+    if isinstance(error, apsw.CantOpenError) and Path(path).is_dir():
+        return InvalidInput(f"{path!r} is a folder: name a file in it")
+    if isinstance(error, apsw.CantOpenError):
+        return InvalidInput(
+            f"cannot open the database {path!r}: its folder must exist and be writable"
+        )
+    if isinstance(error, apsw.ReadOnlyError):
+        return InvalidInput(
+            f"the database {path!r} cannot be written: make its file writable, "
+            f"or restore it from a backup if it is damaged"
+        )
+    return None
 
 
 def let_go(connection: apsw.Connection) -> None:
