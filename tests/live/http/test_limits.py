@@ -125,6 +125,24 @@ def test_a_name_that_is_none_is_refused_in_words(served: Served) -> None:
     assert "regex" not in answer.text
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "said"),
+    [
+        ("POST", "/v1/keys", {"name": "k", "scopes": ["root"]}, "'decide', 'feedback', 'read'"),
+        ("PATCH", "/v1/campaigns/hero", {"signal_silence": "x"}, "'default', 'unknown'"),
+        ("PATCH", "/v1/campaigns/hero/actions/a", {"status": "x"}, "'active', 'paused', 'retired'"),
+        ("GET", "/v1/campaigns/hero/export?format=csv", None, "'ndjson', 'parquet'"),
+    ],
+)
+def test_the_words_that_would_do_are_listed(
+    served: Served, method: str, path: str, body: Any, said: str
+) -> None:
+    served.decision()
+    answer = served.call(method, path, json=body)
+    assert answer.status_code in {400, 422}
+    assert said in answer.json()["detail"]
+
+
 @pytest.mark.parametrize("number", [b"1e400", b"-1e400", b"1" + b"0" * 400])
 def test_a_number_beyond_floats_is_422(served: Served, number: bytes) -> None:
     body = json.dumps({**CAMPAIGN, "default_reward": 0.5}).encode().replace(b"0.5", number)
@@ -151,7 +169,7 @@ def test_brackets_in_a_string_without_an_end_are_read_once() -> None:
         "import msgspec\n"
         "from foretell.live.http.body import parse\n"
         "from foretell.live.problems import Malformed\n"
-        f"try:\n    parse(msgspec.json.decode, {body})\n"
+        f"try:\n    parse(msgspec.json.Decoder(), {body})\n"
         "except Malformed:\n    print('refused')\n"
     )
     done = subprocess.run(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from starlette.types import Receive
 
-from foretell.live.api.words import NAME
 from foretell.live.http.call import Disconnected, Found, piece
 from foretell.live.http.limits import DEEPEST
+from foretell.live.http.sentences import in_words
 from foretell.live.problems import Malformed, TooLarge, Unusable, WrongMedia
 
-_PATTERN = re.compile(r"`str` matching regex '.*'")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 """A string, to the end of the body where it has none, or a bracket: no byte is read twice."""
 
@@ -65,16 +63,16 @@ def check_media(headers: Found, known: tuple[bytes, ...]) -> bytes:
     return media
 
 
-def parse(decode: Callable[[bytes], Any], body: bytes) -> Any:
+def parse(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
     """Parse a JSON body: 400 if it is no JSON, 422 if it says what it may not."""
     if not body:
         raise Malformed("the body is empty: send JSON")
     try:
         if body.count(b"[") + body.count(b"{") > DEEPEST:
             _check_depth(body)
-        return decode(body)
+        return decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise Unusable(_PATTERN.sub(NAME, str(error))) from None
+        raise Unusable(in_words(error, decoder.type)) from None
     except msgspec.DecodeError as error:
         raise Malformed(str(error)) from None
     except UnicodeDecodeError:

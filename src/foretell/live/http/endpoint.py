@@ -31,7 +31,7 @@ class Endpoint:
         self._allowed: frozenset[api.Scope] = frozenset({operation.scope or "admin", "admin"})
         whole = operation.reads == "bytes"
         self._limit = shared.limits.batch if whole else shared.limits.body
-        self._decode = msgspec.json.Decoder(operation.request or Any).decode
+        self._decoder = msgspec.json.Decoder(operation.request or Any)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -72,7 +72,7 @@ class Endpoint:
         if not body and operation.optional:
             return operation.request()
         media = check_media(headers, operation.media)
-        return parse(self._decode, body) if operation.reads == "parsed" else (media, body)
+        return parse(self._decoder, body) if operation.reads == "parsed" else (media, body)
 
 
 class Resource:

@@ -37,7 +37,7 @@ async def batch(call: Call) -> Reply:
             if receipt.status == "rejected":
                 receipt.detail = f"line {number}: {receipt.detail}"
     else:
-        receipts = await _take(call, parse(_decode, body).events)
+        receipts = await _take(call, parse(_DECODER, body).events)
     counters = call.shared.metrics.feedback
     for receipt in receipts:
         counters[receipt.status] += 1
@@ -60,7 +60,7 @@ class _Events(api.Request):
     events: list[Raw]
 
 
-_decode = msgspec.json.Decoder(_Events).decode
+_DECODER = msgspec.json.Decoder(_Events)
 
 
 def lines(body: bytes) -> list[tuple[int, bytes]]:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from foretell.live.api import Request
+from foretell.live.http.sentences import in_words
 from foretell.live.problems import BadParameter
 
 
@@ -50,5 +51,5 @@ def parse_query(kind: type[Request], text: bytes) -> Any:
     try:
         return msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
-        what, _, where = str(error).rpartition(" - at `$.")
+        what, _, where = in_words(error, kind).rpartition(" - at `$.")
         raise BadParameter(f"{where.rstrip('`')}: {what}") from None
