@@ -154,7 +154,7 @@ SPECS: list[Case] = [
     (lambda: ft.policy("ubc"), "there is no policy 'ubc': did you mean 'ucb'"),
     (lambda: ft.policy("nsd-ucrl2(windw=5)"), "there is no field 'windw' of nsd-ucrl2"),
     (lambda: ft.policy("nsd-ucrl2(windw=5)"), "did you mean 'window'"),
-    (lambda: ft.policy("uniform(x=1)"), "there is no field 'x' of uniform"),
+    (lambda: ft.policy("uniform(x=1)"), "uniform has no fields, got 'x'"),
     (lambda: ft.policy("nsd-ucrl2(800)"), "takes its fields by name, got '800'"),
     (lambda: ft.policy("nsd-ucrl2(window=)"), "cannot read the fields"),
     (lambda: ft.policy("nsd-ucrl2(window=W)"), "cannot read the fields"),

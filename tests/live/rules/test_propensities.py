@@ -234,12 +234,12 @@ def test_a_table_of_choices_is_drawn_from_what_the_policy_would_choose(
         state, t = live.campaign.state, live.campaign.decided
         eligible = live.eligible(["a", "b", "d"])
         tabled, alone = np.zeros(4), np.zeros(4)
-        for seed in range(60):
+        for seed in range(120):
             tabled += DRAWS * np.array(Chooser(seed)._table(live.campaign, eligible).shares)
-        for seed in range(60 * 64):
+        for seed in range(120 * DRAWS):
             alone[choose(state, t, eligible.mask, np.random.default_rng(seed))] += 1
-        share = (tabled + alone) / (2 * 60 * 64)
-        far = FAR * np.sqrt(2 * 60 * DRAWS * share * (1 - share))
+        share = (tabled + alone) / (2 * 120 * DRAWS)
+        far = FAR * np.sqrt(2 * 120 * DRAWS * share * (1 - share))
         assert (abs(tabled - alone) <= far + 1e-9).all()
 
 
