@@ -140,13 +140,7 @@ _CAMPAIGNS = (
     status_row("pause", "paused", "Pause a campaign: it decides nothing and takes feedback."),
     status_row("stop", "stopped", "Stop a campaign: it decides nothing and takes feedback."),
     replace(
-        campaign_row(
-            "refold_campaign",
-            "POST",
-            "/refold",
-            campaigns.refold,
-            "Let the policy read the whole log anew.",
-        ),
+        campaign_row("refold_campaign", "POST", "/refold", campaigns.refold, "Read the log anew."),
         if_match=True,
     ),
     replace(
