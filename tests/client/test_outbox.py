@@ -58,9 +58,9 @@ def test_what_one_client_kept_the_next_one_sends(
     first = make(service.url, outbox=tmp_path / "outbox.db")
     events = [first.reward("d", 1.0) for _ in range(5)]
     first.close(timeout=0.01)
-    service.start()
     second = make(service.url, outbox=tmp_path / "outbox.db")
     assert second.pending == 5
+    service.start()
     assert second.flush()
     assert list(service.events) == events
 
