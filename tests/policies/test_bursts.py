@@ -64,6 +64,7 @@ def test_before_the_first_signal_every_action_is_played_as_often(name: str) -> N
     np.testing.assert_allclose(shares, 0.2, atol=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", COUNT_PENDING)
 def test_pending_plays_spread_a_burst(text: str) -> None:
     state, t = taught(text)

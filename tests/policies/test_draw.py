@@ -40,6 +40,7 @@ def lived(name: str) -> Any:
     return state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LIVE)
 @pytest.mark.parametrize("allowed", [[True] * 4, [True, False, True, True], [False] * 3 + [True]])
 def test_shares_are_those_of_the_choices(name: str, allowed: list[bool]) -> None:

@@ -38,6 +38,7 @@ def solve(counts: list[int] | Ints, upper: list[float] | Floats, level: float) -
     return klmax(table, 0, int(table.sum()), np.array(upper, np.float64), level)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signals", [2, 3, 5, 20, 50])
 def test_random_laws_match_the_dual(signals: int) -> None:
     rng = np.random.default_rng(signals)

@@ -161,6 +161,7 @@ line = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(sent=st.lists(line, min_size=1, max_size=8))
 def test_any_lines_get_a_verdict_each(served: Served, sent: list[bytes]) -> None:

@@ -14,6 +14,7 @@ from foretell.live.store.committer import Committer
 from tests.live.rules.served import Served
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["nsd-adaptive", "nsd-kl"])
 @pytest.mark.parametrize("silence", ["default", "unknown"])
 def test_visitors_do_not_disturb_each_other(

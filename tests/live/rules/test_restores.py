@@ -36,6 +36,7 @@ READS: dict[str, Callable[[Engine], Awaitable[Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READS)
 def test_a_read_during_a_restore_ends_and_the_service_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
