@@ -57,19 +57,17 @@ def same(one: Any, other: Any) -> bool:
 
 def _reward(report: Any) -> tuple[float, str | None]:
     value, kind, target = report.value, report.kind, report.target
+    one = f"{'an' if kind == 'adjust' else 'a'} {kind}"
     if kind == "reward" and target is not None:
         raise Unusable("a reward names no target: leave it out, or make it an adjust or a retract")
     if kind != "reward" and target is None:
-        article = "an" if kind == "adjust" else "a"
-        raise Unusable(
-            f"{article} {kind} needs the target: the event_id of the reward that it changes"
-        )
+        raise Unusable(f"{one} needs the target: the event_id of the reward that it changes")
     if kind == "retract":
         if value is not None:
             raise Unusable("a retract takes a reward back, and has no value: leave it out")
         return 0.0, target
     if value is None:
-        raise Unusable(f"{'an' if kind == 'adjust' else 'a'} {kind} needs a value: a number")
+        raise Unusable(f"{one} needs a value: a number")
     if not math.isfinite(value) or abs(value) > 1e300:
         raise Unusable(f"a reward must lie within ±1e300, got {value}: report such a number")
     return float(value), target
