@@ -156,11 +156,11 @@ class Sender:
         self._let_go(done, rejected)
 
     def _let_go(self, done: list[Row], rejected: list[tuple[Row, str]]) -> None:
+        for row, reason in rejected:  # said first: once they are settled, a flush returns
+            _log.warning("the service rejected %s: %s", row.body.decode(errors="replace"), reason)
         self.outbox.settle(
             [row.seq for row in done], [(row.seq, reason) for row, reason in rejected]
         )
-        for row, reason in rejected:
-            _log.warning("the service rejected %s: %s", row.body.decode(errors="replace"), reason)
 
     def _later(self, error: ForetellError) -> float:
         self._trouble(error)
