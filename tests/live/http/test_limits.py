@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from foretell.live import api
+from foretell.live.http import files
 from foretell.live.http.limits import DEEPEST
 from tests.live.http.conftest import CAMPAIGN, SMALL, Served
 from tests.live.http.standin import StandIn
@@ -218,12 +219,26 @@ def test_unknown_addresses_are_404_and_wrong_methods_405(served: Served) -> None
 
 def test_head_is_get_without_its_body(served: Served) -> None:
     served.decision()
-    for path in ("/livez", "/v1/campaigns", "/v1/campaigns/hero", "/v1/backup", "/docs"):
+    for path in ("/livez", "/v1/campaigns", "/v1/campaigns/hero", "/docs"):
         head, get = served.call("HEAD", path), served.call("GET", path)
         assert head.status_code == get.status_code == 200
         assert head.content == b""
         assert head.headers["content-type"] == get.headers["content-type"]
         assert head.headers["content-length"] == get.headers["content-length"]
+
+
+@pytest.mark.parametrize("path", ["/v1/backup", "/v1/campaigns/hero/export?format=parquet"])
+def test_head_of_a_file_writes_no_file(
+    broken: Served, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken.decision()
+    get = broken.call("GET", path)
+    monkeypatch.setattr(files, "TemporaryDirectory", None)
+    head = broken.call("HEAD", path)
+    assert head.status_code == 200
+    assert head.content == b""
+    for name in ("content-type", "content-disposition"):
+        assert head.headers[name] == get.headers[name]
 
 
 @pytest.mark.parametrize(
@@ -245,6 +260,16 @@ def test_a_bad_parameter_is_named(served: Served, query: str, named: str) -> Non
     answer = served.call("GET", f"/v1/campaigns/hero/events?{query}")
     problem(answer, 422, "bad-parameter")
     assert named in answer.json()["detail"]
+
+
+def test_where_nothing_can_be_asked_a_parameter_is_refused(served: Served) -> None:
+    served.decision()
+    answer = served.call("GET", "/v1/campaigns/hero/report?since=yesterday")
+    problem(answer, 422, "bad-parameter")
+    assert answer.json()["detail"] == "there is no such parameter: this address takes none"
+    answer = served.call("POST", "/v1/campaigns/hero/decisions?unit=u1")
+    problem(answer, 422, "bad-parameter")
+    assert served.call("GET", "/livez?probe=1").status_code == 200
 
 
 def test_more_requests_than_are_allowed_at_once_are_429(

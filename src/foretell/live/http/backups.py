@@ -19,7 +19,7 @@ _PIECE = 1 << 20
 
 async def backup(call: Call) -> Reply:
     """Send a backup, taken while the service runs."""
-    return await send_file(call.engine.backup, "foretell-backup.db", SQLITE)
+    return await send_file(call, call.engine.backup, "foretell-backup.db", SQLITE)
 
 
 async def restore(call: Call) -> Reply:

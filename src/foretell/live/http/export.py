@@ -25,7 +25,7 @@ async def export(call: Call) -> Reply:
     async def write(path: str) -> None:
         await _write_parquet(log, Path(path))
 
-    return await send_file(write, f"{name}.parquet", PARQUET)
+    return await send_file(call, write, f"{name}.parquet", PARQUET)
 
 
 async def _pieces(log: AsyncIterator[api.LogLine], *, rows: bool = False) -> AsyncGenerator[bytes]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from foretell.live.http.call import Reply
+from foretell.live.http.call import Call, Reply
 
 _PIECE = 1 << 18
 
@@ -38,8 +38,16 @@ class SentFile:
         await asyncio.to_thread(self._directory.cleanup)
 
 
-async def send_file(write: Callable[[str], Awaitable[None]], name: str, media: bytes) -> Reply:
-    """Let `write` fill a new file, and reply with it; nothing is left of it after that."""
+async def send_file(
+    call: Call, write: Callable[[str], Awaitable[None]], name: str, media: bytes
+) -> Reply:
+    """Let `write` fill a new file, and reply with it; nothing is left of it after that.
+
+    To HEAD, which is sent no content, no file is written, so its length is not told.
+    """
+    told = (b"content-disposition", f'attachment; filename="{name}"'.encode())
+    if call.scope["method"] == "HEAD":
+        return Reply(200, _nothing(), (told,), media)
     directory = TemporaryDirectory(prefix="foretell-")
     path = Path(directory.name) / name
     try:
@@ -48,8 +56,10 @@ async def send_file(write: Callable[[str], Awaitable[None]], name: str, media: b
     except BaseException:
         await asyncio.to_thread(directory.cleanup)
         raise
-    headers = (
-        (b"content-length", b"%d" % path.stat().st_size),
-        (b"content-disposition", f'attachment; filename="{name}"'.encode()),
-    )
-    return Reply(200, SentFile(directory, file), headers, media)
+    length = (b"content-length", b"%d" % path.stat().st_size)
+    return Reply(200, SentFile(directory, file), (length, told), media)
+
+
+async def _nothing() -> AsyncGenerator[bytes]:
+    return
+    yield b""

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from foretell.live import api
 from foretell.live.http.call import JSON, Call, Reply
+from foretell.live.http.query import NoQuery
 from foretell.live.problems import RequestProblem
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Reply]]
@@ -48,7 +49,8 @@ class Operation(Struct, frozen=True):
     """Media types that a body may have."""
     optional: bool = False
     """Whether no body at all means the defaults."""
-    query: type[api.Request] | None = None
+    query: type[api.Request] | None = NoQuery
+    """The parameters after `?`; None: whatever stands there is passed over."""
     if_match: bool = False
     raises: tuple[type[RequestProblem], ...] = ()
     """What the engine may refuse with, apart from a closed log."""

@@ -13,6 +13,10 @@ from foretell.live.http.sentences import in_words
 from foretell.live.problems import BadParameter
 
 
+class NoQuery(Request):
+    """No parameters at all."""
+
+
 class LogQuery(Request):
     """Which lines of the log: those after a line, and how many."""
 
@@ -44,7 +48,7 @@ def parse_query(kind: type[Request], text: bytes) -> Any:
     values: dict[str, str] = {}
     for name, value in pairs:
         if name not in known:
-            raise BadParameter(f"there is no such parameter: choose among {', '.join(known)}")
+            raise BadParameter(f"there is no such parameter: {_choice(known)}")
         if name in values:
             raise BadParameter(f"{name}: it must be given once")
         values[name] = value
@@ -53,3 +57,7 @@ def parse_query(kind: type[Request], text: bytes) -> Any:
     except msgspec.ValidationError as error:
         what, _, where = in_words(error, kind).rpartition(" - at `$.")
         raise BadParameter(f"{where.rstrip('`')}: {what}") from None
+
+
+def _choice(known: tuple[str, ...]) -> str:
+    return f"choose among {', '.join(known)}" if known else "this address takes none"

@@ -81,4 +81,4 @@ def report_row(
 def open_row(path: str, handler: Handler, summary: str, answer: Success) -> Operation:
     """Show something to whoever asks."""
     name = path.strip("/").partition(".")[0]
-    return Operation(name, "GET", path, handler, summary, (answer,), "Service")
+    return Operation(name, "GET", path, handler, summary, (answer,), "Service", query=None)
