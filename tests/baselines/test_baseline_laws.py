@@ -27,6 +27,7 @@ BASELINES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", BASELINES)
 def test_a_baseline_obeys_every_law(spec: str) -> None:
     ft.check_policy(spec)

@@ -34,6 +34,7 @@ def test_every_command_has_help() -> None:
         assert command.help
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -53,6 +54,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert "Traceback" not in answered.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_one_sentence_and_exit_code_1(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way", "utf-8")
@@ -62,6 +64,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence_and_exit_code_1(tmp_pat
     assert "Traceback" not in answered.stderr
 
 
+@pytest.mark.slow
 def test_tables_come_as_json_too() -> None:
     listed = json.loads(foretell("policies", "--json").stdout)
     assert {"ucb", "nsd-ucrl2", "nsd-psrl", "uniform"} <= {row["policy"] for row in listed}

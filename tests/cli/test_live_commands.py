@@ -29,6 +29,7 @@ def test_the_command_line_loads_nothing_of_the_service() -> None:
     assert done.stdout.strip() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["apsw", "starlette", "structlog", "uvicorn"])
 def test_a_missing_extra_is_named(name: str) -> None:
     code = WITHOUT.format(name=name, arguments=["serve", "--port", "0"])
@@ -38,6 +39,7 @@ def test_a_missing_extra_is_named(name: str) -> None:
     assert "pip install 'foretell[serve]'" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -31,6 +31,7 @@ CHANGING = ft.Scenario(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", SPECS)
 def test_it_obeys_every_law_of_policies(spec: str) -> None:
     assert len(ft.check_policy(spec)) >= 10
