@@ -157,8 +157,9 @@ class Agent:
 
     def add_action(self, name: str) -> None:
         """Add an action while running: it is unexplored, and nothing known is touched."""
+        known = len(self.actions)
         self.actions = _names("action", [*self.actions, name])
-        self._state = grow(self.spec, self._state, self._problem())
+        self._state = grow(self.spec, self._state, known, self._problem())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that the agent knows to one file, whole or not at all."""

@@ -89,3 +89,18 @@ def test_registering_without_the_new_words_still_works() -> None:
     row = next(row for row in policy_table() if row.name == "plain-baseline")
     assert (row.needs, row.cost) == ("nothing", "not stated")
     assert "plain-baseline" not in [row.name for row in policy_table(shipped=True)]
+
+
+def test_a_newcomer_to_metabio_has_the_mean_of_the_weights() -> None:
+    """With no loss at all it would be played for as long as the others have been."""
+    agent = ft.Agent("metabio", actions=["a", "b", "c"], signals=["no", "yes"], seed=0)
+    chosen: list[str] = []
+    for t in range(3000):
+        if t == 2000:
+            agent.add_action("bad")
+        decision = agent.decide()
+        good = decision.action == "a" and t % 10 > 0
+        agent.signal(decision, "yes" if good else "no")
+        agent.reward(decision, float(good))
+        chosen.append(decision.action)
+    assert chosen[2000:].count("bad") < 150

@@ -256,7 +256,7 @@ def test_growth_keeps_what_is_known_and_explores_what_is_new(name: str) -> None:
         play(state, t, action)
         observe(state, t, action, signal)
         credit(state, t, action, signal, float(rng.integers(2)))
-    grown = grow(spec, state, ft.Problem(ACTIONS + 1, SIGNALS + 1))
+    grown = grow(spec, state, ACTIONS, ft.Problem(ACTIONS + 1, SIGNALS + 1))
     for (_, known), (_, now) in zip(leaves(state), leaves(grown), strict=True):
         if isinstance(known, np.ndarray):
             inside = tuple(slice(length) for length in known.shape)

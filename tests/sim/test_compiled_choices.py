@@ -60,7 +60,7 @@ def test_compiled_and_plain_choices_are_equal_to_the_byte(name: str) -> None:
     spec = spec_of(name)
     for rewards in ft.policies()[spec.name].rewards:
         fresh, old = start(spec, ft.Problem(ACTIONS, SIGNALS, rewards)), lived(spec, rewards)
-        grown = grow(spec, old, ft.Problem(ACTIONS + 2, SIGNALS + 1, rewards))
+        grown = grow(spec, old, ACTIONS, ft.Problem(ACTIONS + 2, SIGNALS + 1, rewards))
         write = compiled_choices(fresh)
         for state, t, actions in ((fresh, 0, 5), (old, ROUNDS, 5), (grown, ROUNDS, 7)):
             known = fingerprint(state)

@@ -71,7 +71,7 @@ class Campaign:
         old = self.setup
         self.setup = setup
         if len(setup.actions) > len(old.actions) or len(setup.signals) > len(old.signals):
-            self.state = grow(self.spec, self.state, problem_of(setup))
+            self.state = grow(self.spec, self.state, len(old.actions), problem_of(setup))
             self.tally.grow(len(setup.actions), len(setup.signals))
 
     def decide(self, event: Decided) -> None:

@@ -5,10 +5,10 @@ that is cheap to make is made anew for every decision; a dear one is kept for a 
 making tables takes a small part of the time. A decision is drawn from the table, so its share in
 the table is its propensity, exactly, however old the table is.
 
-An index policy would play an action of which it has not been told anything again and again, until
+Many policies would play an action of which they have not been told anything again and again, until
 the first signal is there: for an action added to a running campaign, all traffic for as long as a
 window is open. So actions that are waited for get an even share of the decisions at most, and the
-rest goes to the best of the others.
+rest goes to the others, as the policy would play them alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from foretell.live.api import Mode
 from foretell.live.campaign import Campaign
 from foretell.policies.draw import share_writer
-from foretell.policies.verbs import has, indices
+from foretell.policies.verbs import has, indices, weights
 from foretell.types import Bools, Floats
 
 DRAWS = 32
@@ -130,13 +130,12 @@ class Chooser:
 
     def _shares(self, campaign: Campaign, mask: Bools) -> Floats:
         shares = self._write(campaign, mask)
-        if has(indices, campaign.state):
-            waited = campaign.waited_for() & mask
-            others = mask & ~waited
-            even, taken = waited.sum() / mask.sum(), shares[waited].sum()
-            if others.any() and taken > even:
-                rest = self._write(campaign, others)
-                shares = np.where(waited, shares * even / taken, rest * (1.0 - even))
+        waited = campaign.waited_for() & mask
+        others = mask & ~waited
+        even, taken = waited.sum() / mask.sum(), shares[waited].sum()
+        if others.any() and taken > even:
+            rest = self._write(campaign, others)
+            shares = np.where(waited, shares * even / taken, rest * (1.0 - even))
         return shares
 
     def _write(self, campaign: Campaign, mask: Bools) -> Floats:
@@ -147,8 +146,8 @@ class Chooser:
         return shares
 
     def _rng(self, state: Any, t: int) -> np.random.Generator:
-        """Give the random numbers of a table; those of an index policy need none."""
-        if has(indices, state):
+        """Give the random numbers of a table, where its shares have no formula."""
+        if has(indices, state) or has(weights, state):
             return _UNUSED
         return np.random.Generator(np.random.SFC64(np.random.SeedSequence((self.seed, t))))
 

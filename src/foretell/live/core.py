@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 
-from foretell.errors import UnknownName
 from foretell.live.clock import Clock
-from foretell.live.events import Changed, Created, Refolded
+from foretell.live.events import Changed, Created, Decided, Refolded
 from foretell.live.keyring import Keyring
 from foretell.live.problems import LogClosed, NotFound
 from foretell.live.running import Running
 from foretell.live.store.log import Log
 from foretell.live.store.record import NO_ROUND
+from foretell.live.tokens import Token, sign
 
 SERVER = 0
 """The number under which the log keeps lines about the server itself."""
@@ -37,11 +37,7 @@ class Core:
         self.must_write()
         found = self.running.get(name)
         if found is None:
-            raise NotFound(
-                str(UnknownName.of("campaign", name, self.running))
-                if self.running
-                else f"there is no campaign {name!r}: make one first"
-            )
+            raise NotFound(f"there is no campaign {name!r}: list the campaigns, or make it first")
         return found
 
     def must_write(self) -> None:
@@ -71,6 +67,11 @@ class Core:
             if line.seq < seq and isinstance(line.event, (Created, Changed, Refolded))
         ]
         return setups[-1].policy
+
+    def id_of(self, number: int, decided: Decided) -> str:
+        """Give the id by which a decision of a campaign is known outside."""
+        token = Token(number, decided.action, decided.propensity, decided.round, decided.at)
+        return sign(token, self.secret_id, self.secrets[self.secret_id])
 
     def unit(self, name: str) -> bytes:
         """Give what stands for a unit in the database: a keyed hash."""

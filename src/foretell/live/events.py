@@ -82,6 +82,11 @@ class Decided(Event, frozen=True, tag="decision"):
     request: bytes = b""
     """A digest of what was asked, so that a key is not used for something else."""
 
+    @property
+    def made(self) -> int:
+        """When the decision was made, as lines about it call it."""
+        return self.at
+
 
 class Signalled(Event, frozen=True, tag="signal"):
     """A signal was seen."""
@@ -139,6 +144,7 @@ class SecretMade(Event, frozen=True, tag="secret"):
 
 
 Feedback: TypeAlias = Signalled | Rewarded
+OfDecision: TypeAlias = Decided | Feedback
 AnyEvent: TypeAlias = (
     Created
     | Changed

@@ -27,7 +27,7 @@ from foretell.live.ledger import Line
 from foretell.live.loading import matching
 from foretell.live.problems import Conflict, Damaged, LogClosed, NotFound, RequestProblem, Unusable
 from foretell.live.running import Running
-from foretell.live.tokens import Token, read, sign
+from foretell.live.tokens import Token, read
 
 TOGETHER = 100
 """Events of a batch that are taken in before others get their turn, at most."""
@@ -193,9 +193,8 @@ class Intake(Core):
         return Choice(action, 1.0, "sticky", live.campaign.seq) if eligible.mask[action] else None
 
     def _answer(self, live: Running, event: Decided, policy: str) -> api.Answer:
-        token = Token(live.number, event.action, event.propensity, event.round, event.at)
         return api.Answer(
-            sign(token, self.secret_id, self.secrets[self.secret_id]),
+            self.id_of(live.number, event),
             live.setup.actions[event.action],
             event.propensity,
             policy,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
-from foretell.live import api, reports
+from foretell.live import api, delays, reports, stories
 from foretell.live.core import Core
+from foretell.live.events import OfDecision
 from foretell.live.ledger import Facts
 from foretell.live.loading import matching
 from foretell.live.problems import NotFound
@@ -55,7 +56,7 @@ class Reading(Core):
             place = every[-1].decided.round + 1
             await asyncio.sleep(0)
             self.must_be_open(log)
-        return reports.delays(live.setup, campaign.rules, every, campaign.as_of)
+        return delays.delays(live.setup, campaign.rules, every, campaign.as_of)
 
     async def story(self, decision_id: str) -> api.Story:
         """Give all that is known about one decision."""
@@ -72,7 +73,8 @@ class Reading(Core):
         seq = self.log.about(live.number, token.round)[0].seq
         await self.durable()
         policy = self.policy_at(live.number, seq)
-        return reports.story(decision_id, live, seq, facts, self.log.context(seq), policy)
+        context = self.log.contexts([seq]).get(seq)
+        return stories.story(decision_id, live, seq, facts, context, policy)
 
     async def log_page(self, name: str, after: int = 0, limit: int = 100) -> api.LogPage:
         """Give lines of a campaign's log after a line."""
@@ -84,7 +86,7 @@ class Reading(Core):
             lines += some
             await asyncio.sleep(0)
             self.must_be_open(log)
-        return api.LogPage([reports.log_line(live.setup, line) for line in lines], after)
+        return api.LogPage(self._written(live, lines), after)
 
     async def export(self, name: str) -> AsyncIterator[api.LogLine]:
         """Give every line of a campaign's log that is on disk now."""
@@ -92,9 +94,8 @@ class Reading(Core):
         after, end = 0, log.committer.committed
         while after < end:
             lines, after = log.page(live.number, after, PAGE)
-            for line in lines:
-                if line.seq <= end:
-                    yield reports.log_line(live.setup, line)
+            for line in self._written(live, [line for line in lines if line.seq <= end]):
+                yield line
             await asyncio.sleep(0)
             self.must_be_open(log)
 
@@ -102,6 +103,21 @@ class Reading(Core):
         """Write a consistent copy of the database, while it is used."""
         self.must_write()
         await asyncio.to_thread(back_up, self.path, target)
+
+    def _written(self, live: Running, lines: Sequence[Stored]) -> list[api.LogLine]:
+        """Write lines of the log in words, with the id that names their decision outside."""
+        about = {line.seq: line.event for line in lines if isinstance(line.event, OfDecision)}
+        decisions = self.log.decisions(live.number, [event.round for event in about.values()])
+        ids = {
+            seq: self.id_of(live.number, decided)
+            for seq, event in about.items()
+            if (decided := decisions.get(event.round)) and decided.at == event.made
+        }
+        contexts = self.log.contexts([*about])
+        return [
+            stories.log_line(live.setup, line, ids.get(line.seq), contexts.get(line.seq))
+            for line in lines
+        ]
 
     def _current(self, name: str) -> Running:
         live = self.live(name)

@@ -1,8 +1,9 @@
 """From a state to an action and its exact propensity: the one place.
 
 An index policy plays the action of largest index, so its probabilities are the shares of its
-ties. The probabilities of a sampling policy have no formula: a number of choices is drawn, and
-one of them is played. Given these, the share of an action among them is its probability.
+ties. A policy that draws by weights has theirs. The probabilities of any other sampling policy
+have no formula: a number of choices is drawn, and one of them is played. Given these, the share of
+an action among them is its probability.
 
 `foretell.sim.compiled.compiled_choices` compiles the functions below that write shares.
 """
@@ -15,7 +16,7 @@ import numpy as np
 
 from foretell.kernel import kernel
 from foretell.policies.argmax import argmax_shares
-from foretell.policies.verbs import choose, has, indices
+from foretell.policies.verbs import choose, has, indices, weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,9 @@ def pick(shares: Floats, rng: np.random.Generator) -> int:
 
 def share_writer(state: Any) -> Callable[..., None]:
     """Give the function that writes the shares of such a state."""
-    return write_index_shares if has(indices, state) else write_sampled_shares
+    if has(indices, state):
+        return write_index_shares
+    return write_weight_shares if has(weights, state) else write_sampled_shares
 
 
 @kernel
@@ -55,6 +58,26 @@ def write_index_shares(
     """Write the shares of the actions among which an index policy breaks its tie."""
     indices(state, t, shares)
     argmax_shares(shares, eligible)
+
+
+@kernel
+def write_weight_shares(
+    state: Any, t: int, eligible: Bools, rng: np.random.Generator, draws: int, shares: Floats
+) -> None:
+    """Write the shares of the eligible actions in a policy's weights."""
+    weights(state, t, shares)
+    mass, count = 0.0, 0
+    for action in range(shares.size):
+        if eligible[action]:
+            mass += shares[action]
+            count += 1
+    for action in range(shares.size):
+        if not eligible[action]:
+            shares[action] = 0.0
+        elif mass > 0.0:
+            shares[action] /= mass
+        else:
+            shares[action] = 1.0 / count
 
 
 @kernel

@@ -13,7 +13,7 @@ from foretell.kernel import kernel, uniform
 from foretell.policies.forced import doubled_horizon
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, option
-from foretell.policies.verbs import begin, choose, credit, observe, play
+from foretell.policies.verbs import begin, choose, credit, observe, play, weights
 from foretell.types import Bools, Floats, Ints, Problem
 
 MEMORY = 2**16
@@ -128,6 +128,14 @@ def _choose(state: Exp3SState, t: int, eligible: Bools, rng: np.random.Generator
             if left < 0.0:
                 break
     return chosen
+
+
+@weights.register(Exp3SState)
+def _weights(state: Exp3SState, t: int, out: Floats) -> None:
+    mixing = _mixing(state, t)
+    total = _total(state.weights)
+    for action in range(out.size):
+        out[action] = _probability(state, action, mixing, total)
 
 
 @play.register(Exp3SState)

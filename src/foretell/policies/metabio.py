@@ -15,7 +15,7 @@ from foretell.policies.radius import anytime_horizon
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_delta
 from foretell.policies.theta import Rewards, add_reward, new_rewards, reward_mean
-from foretell.policies.verbs import begin, choose, credit, observe, play
+from foretell.policies.verbs import admit, begin, choose, credit, observe, play, weights
 from foretell.types import Bools, Floats, Ints, Problem
 
 NONE = -1
@@ -99,14 +99,23 @@ def _begin(spec: MetaBio, problem: Problem) -> MetaBioState:
 @kernel
 def _weigh(state: MetaBioState, t: int, weights: Floats) -> float:
     """Write the weight of every action in round t, and give their sum."""
-    actions = weights.size
-    rate = math.sqrt(math.log(float(actions)) / (actions * (t + 1.0) + state.clock[2]))
+    return _write_weights(state.losses, _rate(state, t), weights)
+
+
+@kernel
+def _rate(state: MetaBioState, t: int) -> float:
+    actions = state.losses.size
+    return math.sqrt(math.log(float(actions)) / (actions * (t + 1.0) + state.clock[2]))
+
+
+@kernel
+def _write_weights(losses: Floats, rate: float, weights: Floats) -> float:
     least = math.inf
-    for action in range(actions):
-        least = min(least, state.losses[action])
+    for action in range(losses.size):
+        least = min(least, losses[action])
     total = 0.0
-    for action in range(actions):
-        weights[action] = math.exp(-rate * (state.losses[action] - least))
+    for action in range(losses.size):
+        weights[action] = math.exp(-rate * (losses[action] - least))
         total += weights[action]
     return total
 
@@ -164,6 +173,20 @@ def _choose(state: MetaBioState, t: int, eligible: Bools, rng: np.random.Generat
             if left < 0.0:
                 break
     return chosen
+
+
+@weights.register(MetaBioState)
+def _weights(state: MetaBioState, t: int, out: Floats) -> None:
+    _weigh(state, t, out)
+
+
+@admit.register(MetaBioState)
+def _admit(state: MetaBioState, known: int) -> None:
+    """Let newcomers have the mean of the weights: with no loss at all they would have all."""
+    weights, rate = np.zeros(known), _rate(state, int(state.clock[0]))
+    old = state.losses[:known]
+    _write_weights(old, rate, weights)
+    state.losses[known:] = old.min() - math.log(weights.mean()) / rate
 
 
 @play.register(MetaBioState)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foretell.policies.verbs import begin
+from foretell.policies.verbs import admit, begin, has
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,14 +39,16 @@ def fingerprint(state: Any) -> bytes:
     )
 
 
-def grow(spec: Any, state: Any, problem: Problem) -> Any:
-    """Give the state for a problem with more actions or signals.
+def grow(spec: Any, state: Any, known_actions: int, problem: Problem) -> Any:
+    """Give the state for a problem with more actions than were known, or more signals.
 
     Arrays are indexed by action, signal or place of a window along each axis, so what is known
-    keeps its place, bit for bit, and what is added is what `begin` puts there.
+    keeps its place, bit for bit, and what is added is what `begin` puts there, or `admit`.
     """
     grown = begin(spec, problem)
     for (_, known), (_, blank) in zip(leaves(state), leaves(grown), strict=True):
         if isinstance(blank, np.ndarray):
             blank[tuple(slice(length) for length in known.shape)] = known
+    if has(admit, grown) and problem.actions > known_actions:
+        admit(grown, known_actions)
     return grown

@@ -54,6 +54,12 @@ def indices(state: Any, t: int, out: Floats) -> None:
 
 
 @singledispatch
+def weights(state: Any, t: int, out: Floats) -> None:
+    """Write into `out` in proportion to what actions are drawn in round t, where that is known."""
+    raise _lacks("weights", state)
+
+
+@singledispatch
 def play(state: Any, t: int, action: int) -> None:
     """Commit the action of round t: clocks and windows over rounds move here, and only here."""
     raise _lacks("play", state)
@@ -89,7 +95,13 @@ def forget(state: Any) -> None:
     raise _lacks("forget", state)
 
 
-COMPILED = (choose, indices, play, observe, credit, forget)
+@singledispatch
+def admit(state: Any, known: int) -> None:
+    """Place the actions added after the first `known`, where `begin` would not do them justice."""
+    raise _lacks("admit", state)
+
+
+COMPILED = (choose, indices, weights, play, observe, credit, forget)
 """The verbs that the simulator compiles."""
 
 

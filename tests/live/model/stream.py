@@ -72,8 +72,9 @@ class Life:
         self._read_on()
 
     def grow(self, actions: int) -> None:
-        self.now.actions = actions
-        self.state = grow(policy(self.now.policy), self.state, Problem(actions, self.now.signals))
+        known, self.now.actions = self.now.actions, actions
+        problem = Problem(actions, self.now.signals)
+        self.state = grow(policy(self.now.policy), self.state, known, problem)
 
     def refold(self, rules: dict[str, Any]) -> None:
         """Read everything anew, in the order of decisions, as things stand."""

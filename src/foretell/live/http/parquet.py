@@ -12,6 +12,7 @@ COLUMNS = {
     "seq": "BIGINT",
     "at": "TIMESTAMPTZ",
     "type": "VARCHAR",
+    "decision_id": "VARCHAR",
     "round": "BIGINT",
     "action": "VARCHAR",
     "signal": "VARCHAR",

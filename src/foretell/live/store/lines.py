@@ -127,6 +127,15 @@ class Lines(Beside):
         """Give all about one decision, or None where there is no such decision."""
         return _facts(self.about(campaign, about, before))
 
+    def decisions(self, campaign: int, rounds: Sequence[int]) -> dict[int, Decided]:
+        """Give the decisions of those rounds that have one on disk."""
+        lines = self._read(
+            "campaign = ? AND round IN (SELECT value FROM json_each(?))",
+            (campaign, msgspec.json.encode(rounds).decode()),
+            None,
+        )
+        return {one.event.round: one.event for one in lines if isinstance(one.event, Decided)}
+
     def rounds(
         self, campaign: int, first: int, before: int | None = None, count: int = ROUNDS
     ) -> list[Facts]:
