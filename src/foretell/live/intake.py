@@ -186,11 +186,11 @@ class Intake(Core):
         return api.Receipt(status, event.event_id)  # type: ignore[arg-type]
 
     def _sticky(self, live: Running, unit: bytes, eligible: Eligible) -> Choice | None:
-        earlier = self.log.by_unit(live.number, unit)
-        if earlier is None or not isinstance(earlier.event, Decided):
-            return None
-        action = earlier.event.action
-        return Choice(action, 1.0, "sticky", live.campaign.seq) if eligible.mask[action] else None
+        """Give a unit the first action it ever had that it can have now."""
+        for _, _, earlier in self.log.of_unit(live.number, unit):
+            if isinstance(earlier, Decided) and eligible.mask[earlier.action]:
+                return Choice(earlier.action, 1.0, "sticky", live.campaign.seq)
+        return None
 
     def _answer(self, live: Running, event: Decided, policy: str) -> api.Answer:
         return api.Answer(

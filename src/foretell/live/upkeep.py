@@ -61,6 +61,8 @@ class Upkeep(Core):
                 for live in self.numbers.values():
                     live.campaign.advance(now, live.load)
                 lines = self.log.head - self.snapshot_head
+                if lines == 0:
+                    self.snapshot_time = monotonic()  # nothing is newer than what is kept
                 waited = monotonic() - self.snapshot_time
                 if lines >= SNAPSHOT_LINES or (lines > 0 and waited > SNAPSHOT_SECONDS):
                     self.keep_snapshots()

@@ -13,6 +13,7 @@ from foretell.live.campaign import Campaign
 from foretell.live.chooser import DRAWS, Chooser
 from foretell.live.events import Decided
 from foretell.live.loading import fold
+from foretell.live.store import lines
 from foretell.policies.registry import policies, policy, start
 from foretell.policies.verbs import choose, has, indices
 from foretell.types import Floats, Problem
@@ -264,6 +265,30 @@ def test_a_unit_keeps_its_action_only_where_the_campaign_says_so(tmp_path: Path)
         served.set_action(first["u"].action, "retired", "stuck")
         moved = served.decide("stuck", unit="u")
         assert (moved.action != first["u"].action, moved.mode) == (True, "policy")
+        for restarted in (False, True):
+            if restarted:
+                served.restart()
+            for _ in range(5):
+                again = served.decide("stuck", unit="u")
+                assert (again.action, again.mode) == (moved.action, "sticky")
+        others = [one for one in ACTIONS if one not in (first["u"].action, moved.action)]
+        for _ in range(2):
+            served.decide("stuck", unit="u", eligible=others)
+        assert served.decide("stuck", unit="u").action == moved.action, "its first that it can have"
+
+
+def test_a_unit_with_many_decisions_keeps_its_latest_action(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "VISITS", 3)
+    with Served(tmp_path / "a.db") as served:
+        served.create(actions=ACTIONS, policy="uniform", sticky=True)
+        first = [served.decide(unit="u").action for _ in range(5)]
+        served.set_action(first[0], "paused")
+        moved = {served.decide(unit="u").action for _ in range(5)}
+        assert len(moved) == 1
+        served.set_action(first[0], "active")
+        assert served.decide(unit="u").action == first[0]
 
 
 def test_units_stick_within_one_burst(tmp_path: Path) -> None:

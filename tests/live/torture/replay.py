@@ -80,7 +80,7 @@ def found_in(log: Lines, units: list[tuple[str, str]]) -> Found:
     numbers = {name: number for number, name in found.names.items()}
     for campaign, unit in units:
         hashed = hashlib.blake2b(unit.encode(), key=found.secrets[0], digest_size=16).digest()
-        if campaign in numbers and log.by_unit(numbers[campaign], hashed) is not None:
+        if campaign in numbers and any(log.of_unit(numbers[campaign], hashed)):
             found.units.add(unit)
     return found
 

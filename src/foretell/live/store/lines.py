@@ -29,6 +29,8 @@ ROUNDS = 64
 """Rounds that are read at a time."""
 SCANNED = 2000
 """Lines that a page looks at before others get their turn."""
+VISITS = 100
+"""Decisions of a unit that are looked through, from the first on."""
 
 
 class Stored(NamedTuple):
@@ -243,16 +245,14 @@ class Lines(Beside):
                     break
         return found, reached
 
-    def by_unit(self, campaign: int, unit: bytes) -> Stored | None:
-        """Find the first decision of a unit."""
-        row = self._one(
-            f"SELECT {COLUMNS} FROM events WHERE seq = "
-            "(SELECT min(seq) FROM personal WHERE campaign = ? AND unit = ?)",
-            (campaign, unit),
-        )
-        if row is None:
-            return self._keys.get((campaign, unit))
-        return Stored(row[0], campaign, event_of(row))
+    def of_unit(self, campaign: int, unit: bytes) -> Iterator[Stored]:
+        """Give the first decisions of a unit, then its latest, read as far as they are asked for."""
+        mine = "FROM personal WHERE campaign = ? AND unit = ?"
+        for which in (f"seq {mine} ORDER BY seq LIMIT {VISITS}", f"max(seq) {mine}"):
+            seqs = [row[0] for row in self._rows(f"SELECT {which}", (campaign, unit))]
+            for seq in seqs:
+                yield from self._read("seq = ?", (seq,), None)
+        yield from [one for one, _, names in self._fresh if (campaign, unit) in names]
 
     def count(self, campaign: int, upto: int) -> int:
         """Count the decisions, signals and rewards of a campaign up to a line."""
