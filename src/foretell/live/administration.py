@@ -198,6 +198,7 @@ class Administration(Upkeep):
         try:
             number, log = live.number, self.log
             upto, as_of = log.head, self.clock.now()
+            setup = setups.keeping(live.setup, setup, as_of)
             await self.durable()
             campaign = Campaign(setup)
             for step in reread(log, number, setup, upto, as_of):

@@ -21,6 +21,10 @@ class Event(Struct, array_like=True, frozen=True):
     at: int
 
 
+Kept: TypeAlias = tuple[tuple[int, float], ...]
+"""Windows that were shorter once: decisions made up to this moment keep one of so many seconds."""
+
+
 class Setup(Struct, array_like=True, frozen=True):
     """How a campaign is set."""
 
@@ -40,6 +44,8 @@ class Setup(Struct, array_like=True, frozen=True):
     holdout: float
     sticky: bool
     seed: int
+    kept_signal_windows: Kept = ()
+    kept_reward_windows: Kept = ()
 
 
 class Created(Event, frozen=True, tag="created"):

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec import Raw, Struct
 
 from foretell.errors import listed
 from foretell.live.api import BatchItem, RewardReport, SignalReport
 from foretell.live.clock import moment
-from foretell.live.events import Feedback, Rewarded, Signalled
+from foretell.live.events import AnyEvent, Feedback, Rewarded, Signalled
+from foretell.live.ledger import Line
 from foretell.live.problems import Unusable
 from foretell.live.tokens import Token
+
+
+class _Named(Struct):
+    event_id: str | None = None
+
+
+_NAMED = msgspec.json.Decoder(_Named)
+UNNAMED = ""
+"""The target of a correction that has only one name: that of the reward it corrects."""
 
 
 def line_of(
@@ -48,29 +60,78 @@ def line_of(
     )
 
 
+def id_in(raw: Raw) -> str | None:
+    """Find the id of an event that cannot be used, if it has one that can be read."""
+    try:
+        return _NAMED.decode(raw).event_id
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
+
+
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two lines say the same, whenever they came."""
-    return type(one) is type(other) and msgspec.structs.replace(one, at=0) == (
-        msgspec.structs.replace(other, at=0)
-    )
+    """Tell whether two lines say the same, whenever they came and however a time is written."""
+    if type(one) is not type(other) or _moment(one) != _moment(other):
+        return False
+    bare = [msgspec.structs.replace(line, at=0, occurred_at=None) for line in (one, other)]
+    return bool(bare[0] == bare[1])
+
+
+def named(event: Feedback, known: Sequence[Line]) -> Feedback:
+    """Give a correction that has only the name of the reward it corrects a name of its own.
+
+    `known` are the lines about the decision. Sent again, it gets the same name; it is another one
+    if a different correction came in between.
+    """
+    if not isinstance(event, Rewarded) or event.target != UNNAMED:
+        return event
+    rewards = [one.event for one in known if isinstance(one.event, Rewarded)]
+    if all(one.kind != "reward" or one.event_id != event.event_id for one in rewards):
+        raise Unusable(_needs_target(event.kind))
+    earlier = [one for one in rewards if one.target == event.event_id]
+    event = msgspec.structs.replace(event, target=event.event_id)
+    for last in earlier[-1:]:
+        again = msgspec.structs.replace(event, event_id=last.event_id)
+        if same(again, last):
+            return again
+    return msgspec.structs.replace(event, event_id=f"{event.target}~{len(earlier) + 1}")
+
+
+def why_parked(event: Feedback, target: AnyEvent | None) -> str:
+    """Say what feedback waits for, which may never come."""
+    if not isinstance(event, Rewarded) or event.target is None:
+        return "the decision is not in this log: it counts if the decision comes"
+    if target is None:
+        return f"there is no reward {event.target!r} yet: it counts if the reward comes"
+    return f"{event.target!r} is no reward of this decision: name one as the target"
 
 
 def _reward(report: Any) -> tuple[float, str | None]:
     value, kind, target = report.value, report.kind, report.target
-    one = f"{'an' if kind == 'adjust' else 'a'} {kind}"
     if kind == "reward" and target is not None:
         raise Unusable("a reward names no target: leave it out, or make it an adjust or a retract")
     if kind != "reward" and target is None:
-        raise Unusable(f"{one} needs the target: the event_id of the reward that it changes")
-    if kind == "retract":
-        if value is not None:
-            raise Unusable("a retract takes a reward back, and has no value: leave it out")
+        if report.event_id is None:
+            raise Unusable(_needs_target(kind))
+        target = UNNAMED
+    if kind == "retract":  # it takes all of the reward back, whatever its value says
         return 0.0, target
     if value is None:
-        raise Unusable(f"{one} needs a value: a number")
+        raise Unusable(f"{_one(kind)} needs a value: a number")
     if not math.isfinite(value) or abs(value) > 1e300:
         raise Unusable(f"a reward must lie within ±1e300, got {value}: report such a number")
     return float(value), target
+
+
+def _needs_target(kind: str) -> str:
+    return f"{_one(kind)} needs the target: the event_id of the reward that it changes"
+
+
+def _one(kind: str) -> str:
+    return f"{'an' if kind == 'adjust' else 'a'} {kind}"
+
+
+def _moment(line: Feedback) -> int | None:
+    return None if line.occurred_at is None else moment(line.occurred_at)
 
 
 def _occurred(written: str | None) -> int | None:

@@ -22,7 +22,7 @@ from foretell.live.chooser import Choice, Eligible
 from foretell.live.clock import text
 from foretell.live.core import Core
 from foretell.live.events import Decided, Feedback
-from foretell.live.feedback import line_of, same
+from foretell.live.feedback import id_in, line_of, named, same, why_parked
 from foretell.live.ledger import Line
 from foretell.live.loading import matching
 from foretell.live.problems import Conflict, Damaged, LogClosed, NotFound, RequestProblem, Unusable
@@ -131,10 +131,14 @@ class Intake(Core):
                 rounds = [line.token.round for line in some]
                 keys = ["e:" + line.event.event_id for line in some]
                 known.enter_context(self.log.foreseen(number, rounds, keys))
-            return [
+            receipts = [
                 line if isinstance(line, api.Receipt) else _attempt(self._take_line, line)
                 for line in lines
             ]
+        for raw, receipt in zip(items, receipts, strict=True):
+            if receipt.status == "rejected":
+                receipt.event_id = id_in(raw)
+        return receipts
 
     def _line(self, raw: Raw) -> _Read:
         item = _ITEM.decode(raw)
@@ -159,31 +163,44 @@ class Intake(Core):
             raise
 
     def _take_line(self, line: _Read) -> api.Receipt:
+        try:
+            return self._take_in(line)
+        except Unusable:
+            self._count(line.live, "rejected")
+            raise
+
+    def _take_in(self, line: _Read) -> api.Receipt:
         token, live, event = line
+        facts = matching(self.log.facts(live.number, token.round), token.made)
+        known = [] if facts is None else facts.lines
+        event = named(event, known)
         key = "e:" + event.event_id
         earlier = self.log.by_key(live.number, key)
         if earlier is not None:
             if not same(earlier.event, event):
-                self._count(live, "rejected")
                 raise Unusable(
                     f"the event_id {event.event_id!r} was used for another event: "
                     f"take an id of its own for each event"
                 )
             self._count(live, "duplicates")
             return api.Receipt("duplicate", event.event_id)
-        live.campaign.advance(event.at, live.load)
-        facts = matching(self.log.facts(live.number, token.round), token.made)
-        if facts is not None and len(facts.lines) >= MOST_EVENTS:
-            self._count(live, "rejected")
+        if len(known) >= MOST_EVENTS:
             raise Unusable(
                 f"there are {MOST_EVENTS} events about this decision, and that is the most: "
                 f"add up what belongs together"
             )
+        live.campaign.advance(event.at, live.load)
         seq = self.log.append(live.number, event, token.round, key)
         status = live.campaign.take(Line(seq, event), facts, live.load)
         live.campaign.seq = seq
         self.appended(live)
-        return api.Receipt(status, event.event_id)  # type: ignore[arg-type]
+        detail = self._why_parked(live, event) if status == "parked" else None
+        return api.Receipt(status, event.event_id, detail)  # type: ignore[arg-type]
+
+    def _why_parked(self, live: Running, event: Feedback) -> str:
+        target = getattr(event, "target", None)
+        known = None if target is None else self.log.by_key(live.number, "e:" + target)
+        return why_parked(event, None if known is None else known.event)
 
     def _sticky(self, live: Running, unit: bytes, eligible: Eligible) -> Choice | None:
         """Give a unit the first action it ever had that it can have now."""

@@ -12,17 +12,37 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from foretell.live.events import Decided, Feedback, Rewarded, Setup, Signalled
+from foretell.live.events import Decided, Feedback, Kept, Rewarded, Setup, Signalled
 
 GRID = 10_000
 """Windows close on whole multiples of so many microseconds, many at a time."""
 
 
-class Rules(NamedTuple):
-    """When silence becomes an outcome; windows in microseconds."""
+class Window(NamedTuple):
+    """How long a window is, in microseconds; old decisions may have a shorter one."""
 
-    signal_window: int
-    reward_window: int
+    length: int
+    kept: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of(cls, seconds: float, kept: Kept) -> Window:
+        """Give a window of so many seconds."""
+        return cls(round(seconds * 1e6), tuple((upto, round(one * 1e6)) for upto, one in kept))
+
+    def closes(self, made: int) -> int:
+        """Give the moment at which the window of a decision closes."""
+        length = self.length
+        for upto, shorter in self.kept:
+            if made <= upto:
+                length = min(length, shorter)
+        return -(-(made + length) // GRID) * GRID
+
+
+class Rules(NamedTuple):
+    """When silence becomes an outcome."""
+
+    signal_window: Window
+    reward_window: Window
     signal_default: bool
     reward_default: bool
     default_reward: float
@@ -31,8 +51,8 @@ class Rules(NamedTuple):
     def of(cls, setup: Setup) -> Rules:
         """Give the rules of a campaign."""
         return cls(
-            signal_window=round(setup.signal_window * 1e6),
-            reward_window=round(setup.reward_window * 1e6),
+            signal_window=Window.of(setup.signal_window, setup.kept_signal_windows),
+            reward_window=Window.of(setup.reward_window, setup.kept_reward_windows),
             signal_default=setup.signal_silence == "default",
             reward_default=setup.reward_silence == "default",
             default_reward=setup.default_reward,
@@ -40,11 +60,11 @@ class Rules(NamedTuple):
 
     def signal_due(self, made: int) -> int:
         """Give the moment at which the signal window of a decision closes."""
-        return -(-(made + self.signal_window) // GRID) * GRID
+        return self.signal_window.closes(made)
 
     def reward_due(self, made: int) -> int:
         """Give the moment at which the reward window of a decision closes."""
-        return -(-(made + self.reward_window) // GRID) * GRID
+        return self.reward_window.closes(made)
 
 
 class Line(NamedTuple):

@@ -8,9 +8,10 @@ import msgspec
 from msgspec import UNSET
 
 from foretell.errors import InvalidInput, UnknownName
-from foretell.live.api import ActionPatch, CampaignPatch, NewCampaign
+from foretell.live.api import ActionPatch, CampaignPatch, NewCampaign, Silence
 from foretell.live.api.words import MOST_ACTIONS, MOST_SIGNALS
-from foretell.live.events import Setup
+from foretell.live.events import Kept, Setup
+from foretell.live.ledger import GRID
 from foretell.live.problems import Conflict, NotFound
 from foretell.policies.registry import entry, policy, start
 from foretell.types import Problem, RewardScale
@@ -74,6 +75,33 @@ def patched(setup: Setup, patch: CampaignPatch) -> tuple[Setup, bool]:
     changed = checked(msgspec.structs.replace(setup, **asked))
     anew = any(getattr(changed, name) != getattr(setup, name) for name in READ_ANEW)
     return changed, anew
+
+
+def keeping(old: Setup, new: Setup, now: int) -> Setup:
+    """Let windows that have closed stay closed where they become longer: nothing is unlearnt."""
+    return msgspec.structs.replace(
+        new,
+        kept_signal_windows=_kept(
+            old.kept_signal_windows,
+            (old.signal_window, new.signal_window),
+            {old.signal_silence, new.signal_silence},
+            now,
+        ),
+        kept_reward_windows=_kept(
+            old.kept_reward_windows,
+            (old.reward_window, new.reward_window),
+            {old.reward_silence, new.reward_silence},
+            now,
+        ),
+    )
+
+
+def _kept(kept: Kept, windows: tuple[float, float], silences: set[Silence], now: int) -> Kept:
+    if silences != {"default"}:
+        return ()  # silence was no outcome, or is none any more
+    old, new = windows
+    last = now // GRID * GRID - round(old * 1e6)
+    return tuple((upto, window) for upto, window in (*kept, (last, old)) if window < new)
 
 
 def with_action(setup: Setup, action: str) -> Setup:

@@ -20,7 +20,7 @@ from foretell.policies.state import fingerprint
 from tests.live.model.recorder import recorders
 from tests.live.model.reference import Decision, Fact, Reference
 from tests.live.model.stream import Life, Moment
-from tests.live.rules.served import GRID, SECOND, START, Served
+from tests.live.rules.served import SECOND, START, Served
 
 SIGNALS = ("none", "click", "buy")
 SILENCES = st.sampled_from(["default", "unknown"])
@@ -179,8 +179,7 @@ class LiveModel(RuleBasedStateMachine):
         """Go to the microsecond at which a window closes, or beside it."""
         reference = self.reference
         one = reference.decisions[place % len(reference.decisions)]
-        window = reference.signal_window if signal else reference.reward_window
-        close = -(-(one.made + window) // GRID) * GRID + off
+        close = reference.closes(one, "signal" if signal else "reward") + off
         self.served.machine.time = max(self.served.machine.time, close)
 
     @rule(end=st.sampled_from(["close", "crash", "snapshot and crash"]))
@@ -216,6 +215,7 @@ class LiveModel(RuleBasedStateMachine):
     @rule(change=CHANGES)
     def change_the_rules(self, change: dict[str, Any]) -> None:
         """Windows and silence are read into the model by a re-fold; {} asks for one."""
+        now = self.now
         if change:
             self.served.patch(**change)
         else:
@@ -226,8 +226,7 @@ class LiveModel(RuleBasedStateMachine):
         }
         if not change or any(getattr(self.reference, name) != rules[name] for name in rules):
             self._happens("refold", rules)
-        for name, value in rules.items():
-            setattr(self.reference, name, value)
+        self.reference = self.reference.changed(rules, now)
 
     # --- the laws ------------------------------------------------------------------------------
 

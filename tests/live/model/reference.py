@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foretell.policies.registry import policy, start
@@ -31,6 +31,8 @@ class Decision:
     made: int
     action: int
     facts: list[Fact] = field(default_factory=list)
+    longest: dict[str, float] = field(default_factory=dict)
+    """Of each window that closed before it was made longer, how long it was then."""
 
 
 @dataclass
@@ -49,16 +51,32 @@ class Reference:
     high: float
     decisions: list[Decision] = field(default_factory=list)
 
-    def closes(self, decision: Decision, window: int) -> int:
-        return math.ceil((decision.made + window) / GRID) * GRID
+    def closes(self, decision: Decision, kind: str) -> int:
+        """Give when a window closes: that of the signal or of the reward."""
+        window: int = getattr(self, f"{kind}_window")
+        window = int(min(window, decision.longest.get(kind, math.inf)))
+        return -(-(decision.made + window) // GRID) * GRID
+
+    def changed(self, rules: dict[str, Any], now: int) -> Reference:
+        """Set a campaign otherwise: what has closed stays so, while silence is an outcome."""
+        after = replace(self, **rules)
+        for one in self.decisions:
+            for kind in ("signal", "reward"):
+                silences = {getattr(rule, f"{kind}_silence") for rule in (self, after)}
+                if silences != {"default"}:
+                    one.longest.pop(kind, None)
+                elif now >= self.closes(one, kind):
+                    before: int = getattr(self, f"{kind}_window")
+                    one.longest[kind] = min(before, one.longest.get(kind, math.inf))
+        return after
 
     def is_late(self, decision: Decision, fact: Fact) -> bool:
-        window = self.signal_window if fact.kind == "signal" else self.reward_window
-        return fact.at >= self.closes(decision, window)
+        kind = "signal" if fact.kind == "signal" else "reward"
+        return fact.at >= self.closes(decision, kind)
 
     def signal(self, decision: Decision, now: int) -> int | None:
         """Give the signal that counts."""
-        if self.signal_silence == "default" and now < self.closes(decision, self.signal_window):
+        if self.signal_silence == "default" and now < self.closes(decision, "signal"):
             return None
         facts = [fact for fact in decision.facts if fact.kind == "signal"]
         for late in (False, True):
@@ -71,7 +89,7 @@ class Reference:
         """Give the reward that counts."""
         if self.signal(decision, now) is None:
             return None
-        if self.reward_silence == "default" and now < self.closes(decision, self.reward_window):
+        if self.reward_silence == "default" and now < self.closes(decision, "reward"):
             return None
         total = self.total(decision)
         return self.default_reward if total is None and self.reward_silence == "default" else total

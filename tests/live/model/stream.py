@@ -78,15 +78,15 @@ class Life:
 
     def refold(self, rules: dict[str, Any]) -> None:
         """Read everything anew, in the order of decisions, as things stand."""
-        self.now = replace(self.now, **rules)
+        self.now = self.now.changed(rules, self.clock)
         self.state, self.told = self._begun(), []
         waiting = False
         for t, one in enumerate(self.now.decisions):
             play(self.state, t, one.action)
-            told = Told(closed=self.clock >= self.now.closes(one, self.now.reward_window))
+            told = Told(closed=self.clock >= self.now.closes(one, "reward"))
             self.told.append(told)
             told.read = not waiting and (
-                self.clock >= self.now.closes(one, self.now.signal_window)
+                self.clock >= self.now.closes(one, "signal")
                 or (self.now.signal_silence == "unknown" and self._stands(t)[0] is not None)
             )
             waiting = not told.read
@@ -103,24 +103,21 @@ class Life:
     def _close_windows(self, until: int) -> None:
         while True:
             closings = [
-                (self.now.closes(one, window), kind, t)
+                (self.now.closes(one, kind), kind != "signal", t)
                 for t, (one, told) in enumerate(zip(self.now.decisions, self.told, strict=True))
-                for kind, window, done in (
-                    (0, self.now.signal_window, told.read),
-                    (1, self.now.reward_window, told.closed),
-                )
+                for kind, done in (("signal", told.read), ("reward", told.closed))
                 if not done
             ]
-            due = min(closings, default=(math.inf, 0, 0))
+            due = min(closings, default=(math.inf, False, 0))
             if due[0] > until:
                 break
-            self.clock, (_, kind, t) = int(due[0]), due
-            if kind == 0:
-                self._read(t)
-                self._read_on()
-            else:
+            self.clock, (_, of_reward, t) = int(due[0]), due
+            if of_reward:
                 self.told[t].closed = True
                 self._pay(t)
+            else:
+                self._read(t)
+                self._read_on()
         self.clock = until
 
     def _read_on(self) -> None:

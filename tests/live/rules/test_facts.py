@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from foretell.live import api
 from foretell.live.problems import NotFound, Unusable
 from tests.live.rules.served import GRID, START, Served
 
@@ -146,6 +147,53 @@ def test_a_correction_changes_a_reward_of_its_own_decision_alone(tmp_path: Path)
         assert (settled(served, one)[1], settled(served, other)[1]) == (0.5, 0.0)
 
 
+def test_what_is_parked_is_told_what_it_waits_for(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create(**WINDOWS)
+        one, other = (served.decide().decision_id for _ in range(2))
+
+        def told(decision: str, target: str) -> str | None:
+            report = api.RewardReport(0.5, kind="adjust", target=target)
+            return served.run(served.engine.reward(decision, report)).detail
+
+        assert told(one, "r") == "there is no reward 'r' yet: it counts if the reward comes"
+        served.reward(one, 0.5, "r", kind="reward")
+        assert told(one, "r") is None
+        served.reward(one, 0.5, "k", kind="adjust", target="r")
+        served.signal(one, "click", "s")
+        for decision, target in ((other, "r"), (one, "k"), (one, "s")):
+            wrong = f"{target!r} is no reward of this decision: name one as the target"
+            assert told(decision, target) == wrong
+
+
+def test_a_correction_may_have_the_name_of_its_reward_alone(tmp_path: Path) -> None:
+    """Sent again it is the same one, unless another correction came in between."""
+    with Served(tmp_path / "a.db") as served:
+        served.create(**WINDOWS)
+        one = served.decide().decision_id
+        served.reward(one, 0.5, "r")
+        sent = []
+        for value in (0.4, 0.4, 0.7, 0.4):
+            report = api.RewardReport(value, kind="adjust", event_id="r")
+            receipt = served.run(served.engine.reward(one, report))
+            sent.append((receipt.status, receipt.event_id))
+            served.pass_time(0.01)
+        assert sent == [
+            ("accepted", "r~1"),
+            ("duplicate", "r~1"),
+            ("accepted", "r~2"),
+            ("accepted", "r~3"),
+        ]
+        served.pass_time(2.0)
+        assert settled(served, one)[1] == 0.4
+        for again in (served.restart, served.crash):
+            again()
+            assert served.reward(one, 0.4, "r", kind="adjust") == "duplicate"
+        assert served.reward(one, 1.0, "r", kind="retract") == "late"
+        assert settled(served, one)[1] == 0.0
+        assert served.report().counts.rewards == 5
+
+
 @pytest.mark.parametrize("silence", ["default", "unknown"])
 def test_a_total_outside_the_range_is_stored_clipped_and_counted(
     tmp_path: Path, silence: str
@@ -187,7 +235,8 @@ def test_an_unknown_signal_is_refused_and_the_known_ones_are_named(tmp_path: Pat
         {"value": float("inf")},
         {"value": 1.0, "target": "r"},
         {"value": 1.0, "kind": "adjust"},
-        {"value": 1.0, "kind": "retract", "target": "r"},
+        {"value": 1.0, "kind": "adjust", "event_id": "forgotten-target"},
+        {"value": None, "kind": "retract", "event_id": "forgotten-target"},
         {"value": None, "kind": "adjust", "target": "r"},
         {"value": 1e301},
         {"value": 1.0, "occurred_at": "yesterday"},
@@ -262,7 +311,7 @@ def test_a_batch_takes_each_event_for_itself(tmp_path: Path) -> None:
                 good,
                 {"decision_id": "x" * 64, "signal": "click"},
                 {"decision_id": one, "value": 1.0, "kind": "adjust", "target": "r"},
-                {"nothing": 1},
+                {"nothing": 1, "event_id": "n"},
                 {"decision_id": one, "value": 1.0, "event_id": "s"},
                 {"decision_id": one, "value": 1.0, "signal": "click"},
                 {"decision_id": one, "signal": "click", "kind": "retract", "target": "r"},
@@ -273,3 +322,4 @@ def test_a_batch_takes_each_event_for_itself(tmp_path: Path) -> None:
             "rejected", "rejected", "rejected", "rejected",
         ]  # fmt: skip
         assert all(receipt.detail for receipt in found if receipt.status == "rejected")
+        assert [found[place].event_id for place in (1, 5, 6)] == [None, "n", "s"]

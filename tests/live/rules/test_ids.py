@@ -33,6 +33,19 @@ def test_an_event_counts_once_however_often_it_comes(tmp_path: Path) -> None:
         assert len(served.lines()) == 4
 
 
+def test_a_time_written_otherwise_is_the_same_time(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        one = served.decide().decision_id
+        for status, moment in (
+            ("accepted", "2023-11-14T11:00:00Z"),
+            ("duplicate", "2023-11-14T11:00:00+00:00"),
+            ("duplicate", "2023-11-14T12:00:00.000+01:00"),
+        ):
+            assert served.signal(one, "click", "s", occurred_at=moment) == status
+            assert served.reward(one, 0.5, "r", occurred_at=moment) == status
+
+
 def test_an_id_is_not_used_for_something_else(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create()

@@ -72,10 +72,8 @@ def test_a_policy_that_comes_later_knows_as_much_as_one_from_the_beginning(
 @pytest.mark.parametrize(
     "change",
     [
-        {"signal_window": 3.0},
         {"signal_window": 0.1},
         {"reward_window": 0.4},
-        {"reward_window": 99.0},
         {"default_reward": 0.5},
         {"reward_range": (-1.0, 4.0)},
     ],
@@ -103,6 +101,60 @@ def test_a_change_of_a_rule_is_a_logged_refold(
         assert found.counts == expected.counts
         if policy in ORDER_FREE:
             assert state == fresh.fingerprint()
+
+
+@pytest.mark.parametrize("policy", [*ORDER_FREE, "nsd-adaptive", "nsd-kl-glr"])
+@pytest.mark.parametrize(
+    "change", [{"signal_window": 99.0}, {"reward_window": 99.0}, {"signal_window": 9.0}], ids=str
+)
+def test_a_longer_window_does_not_open_what_has_closed(
+    tmp_path: Path, policy: str, change: dict[str, Any]
+) -> None:
+    with Served(tmp_path / "a.db") as served:
+        lived(served, "c", policy=policy)
+        before, known = served.report(), served.fingerprint()
+        served.patch(**change)
+        after = served.report()
+        assert (after.signals, after.actions) == (before.signals, before.actions)
+        assert after.counts == before.counts
+        if policy in ORDER_FREE:
+            assert served.fingerprint() == known
+        for again in (served.crash, served.restart):
+            digest = served.digest()
+            again()
+            assert served.digest() == digest == served.rebuilt().digest()
+        served.pass_time(3.0)
+        still = served.report().counts
+        assert after.counts.open_rewards > 0
+        assert "signal_window" in change or still.open_rewards == after.counts.open_rewards
+        assert "reward_window" in change or still.open_signals == after.counts.open_signals
+        served.pass_time(100.0)
+        assert served.report().counts.open_rewards == 0
+
+
+def test_windows_that_were_made_longer_one_after_the_other(tmp_path: Path) -> None:
+    """Each decision keeps the window that it had when it closed; a shorter one is for all."""
+    with Served(tmp_path / "a.db") as served:
+        served.create(signal_window=1.0, reward_window=10.0, policy="nsd-kl")
+        made, due = [], []
+        for window in (2.0, 4.0, 8.0):
+            made.append(served.decide().decision_id)
+            served.pass_time(window / 2)
+            due.append(served.story(made[-1]).signal_due_at)
+            served.patch(signal_window=window)
+        late = served.decide().decision_id
+        assert [served.story(one).signal_due_at for one in made] == due
+        served.patch(signal_window=0.5)
+        assert all(
+            served.story(one).signal_due_at < then for one, then in zip(made, due, strict=True)
+        )
+        served.patch(signal_window=50.0)
+        served.patch(signal_silence="unknown")
+        served.pass_time(0.4)
+        served.patch(signal_silence="default")
+        assert served.story(made[0]).signal is None, "silence was no outcome meanwhile"
+        assert served.story(late).signal is None
+        assert served.digest() == served.rebuilt().digest()
 
 
 def test_changes_of_anything_else_are_no_refold(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ class Lines(Beside):
         return found, reached
 
     def of_unit(self, campaign: int, unit: bytes) -> Iterator[Stored]:
-        """Give the first decisions of a unit, then its latest, read as far as they are asked for."""
+        """Give the first decisions of a unit, then its latest, as far as they are asked for."""
         mine = "FROM personal WHERE campaign = ? AND unit = ?"
         for which in (f"seq {mine} ORDER BY seq LIMIT {VISITS}", f"max(seq) {mine}"):
             seqs = [row[0] for row in self._rows(f"SELECT {which}", (campaign, unit))]
