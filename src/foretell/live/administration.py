@@ -30,6 +30,7 @@ from foretell.live.loading import before, catch_up, reread, whole
 from foretell.live.problems import Conflict, NotFound, Stale
 from foretell.live.running import Running
 from foretell.live.snapshot import policy_version
+from foretell.live.tokens import LAST_SECRET
 from foretell.live.upkeep import Upkeep
 
 logger = logging.getLogger("foretell.live")
@@ -147,6 +148,17 @@ class Administration(Upkeep):
         self.server_line(KeyRevoked(self.clock.now(), key_id))
         await self.durable()
 
+    async def rotate(self) -> api.Rotated:
+        """Sign decision ids with a new secret from now on; ids signed by old ones stay valid."""
+        self.must_write()
+        number = max(self.secrets) + 1
+        if number > LAST_SECRET:
+            raise Conflict(f"the secret was changed {LAST_SECRET} times, and that is the most")
+        event = SecretMade(self.clock.now(), number, secrets.token_bytes(32))
+        self.server_line(event)
+        await self.durable()
+        return api.Rotated(number, text(event.at))
+
     def keys(self) -> list[api.KeyView]:
         """List the keys, without their secrets."""
         return self.keyring.views()
@@ -168,7 +180,7 @@ class Administration(Upkeep):
             self.keyring.revoke(event.id)
         elif isinstance(event, SecretMade):
             self.secrets[event.id] = event.secret
-            self.secret_id = max(self.secrets)
+            self.signs_since[event.id] = event.at
 
     def _to_change(self, name: str, version: int | None) -> Running:
         live = self.live(name)

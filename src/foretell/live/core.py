@@ -29,7 +29,8 @@ class Core:
         self.numbers: dict[int, Running] = {}
         self.keyring = Keyring()
         self.secrets: dict[int, bytes] = {}
-        self.secret_id = 0
+        self.signs_since: dict[int, int] = {}
+        """The moment from which on each secret signs."""
         self.closed: str | None = None
 
     def live(self, name: str) -> Running:
@@ -69,9 +70,10 @@ class Core:
         return setups[-1].policy
 
     def id_of(self, number: int, decided: Decided) -> str:
-        """Give the id by which a decision of a campaign is known outside."""
+        """Give the id by which a decision of a campaign is known outside, since it was made."""
         token = Token(number, decided.action, decided.propensity, decided.round, decided.at)
-        return sign(token, self.secret_id, self.secrets[self.secret_id])
+        secret_id = max(one for one in self.secrets if self.signs_since[one] <= decided.at)
+        return sign(token, secret_id, self.secrets[secret_id])
 
     def unit(self, name: str) -> bytes:
         """Give what stands for a unit in the database: a keyed hash."""

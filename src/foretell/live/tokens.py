@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _FORM = struct.Struct(">BIIdQQ")
+LAST_SECRET = 255
+"""The largest number of a secret: it is one byte of an id."""
 _SIGNATURE = 15  # bytes: with the 33 before them an id is 64 characters, without padding
 _LENGTH = (_FORM.size + _SIGNATURE) * 4 // 3
 

@@ -216,6 +216,9 @@ class StandIn:
         self.campaign(name)
         return api.Erased(0)
 
+    async def rotate(self) -> api.Rotated:
+        return api.Rotated(1, NOW)
+
     async def make_key(self, key: api.NewKey) -> api.KeyMade:
         number = f"k{len(self.made) + 1}"
         made = api.KeyMade(number, key.name, key.scopes, NOW, f"ftk_made_{number}")

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from foretell.live import api
-from foretell.live.problems import Unusable
+from foretell.live.problems import Conflict, NotFound, Unusable
 from tests.live.rules.served import START, Served
 
 
@@ -66,6 +66,36 @@ def test_an_id_is_not_used_for_something_else(tmp_path: Path) -> None:
             with pytest.raises(Unusable):
                 served.signal(one, "click", "e")
         assert served.report().counts.rejected == 10
+
+
+def test_ids_stay_as_they_are_when_the_secret_changes(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        old = served.decide(decision_key="k")
+        served.pass_time(1)
+        assert served.run(served.engine.rotate()).secret == 1
+        new = served.decide()
+        for again in (_go_on, served.restart, served.crash):
+            again()
+            assert served.decide(decision_key="k") == old
+            assert served.story(old.decision_id).round == 0
+            assert served.story(new.decision_id).round == 1
+            ids = [line.body.get("decision_id") for line in served.lines()]
+            assert ids == [None, old.decision_id, new.decision_id]
+        served.engine.secrets.pop(0)
+        with pytest.raises(NotFound):
+            served.story(old.decision_id)
+        assert served.story(new.decision_id).round == 1, "it is signed by the new one"
+
+
+def test_a_secret_is_one_byte_of_an_id(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db", durability="relaxed") as served:
+        served.create()
+        for number in range(1, 256):
+            assert served.run(served.engine.rotate()).secret == number
+        with pytest.raises(Conflict, match="255 times"):
+            served.run(served.engine.rotate())
+        assert served.story(served.decide().decision_id).round == 0
 
 
 def test_ids_are_those_of_a_campaign(tmp_path: Path) -> None:

@@ -90,6 +90,14 @@ class KeyList(Struct):
     keys: list[KeyView]
 
 
+class Rotated(Struct):
+    """The secret that signs decision ids from now on."""
+
+    secret: int
+    """How many secrets there were before it."""
+    since: str
+
+
 class Erased(Struct):
     """How many decisions no longer name a unit."""
 

@@ -90,7 +90,10 @@ class SignalReport(Request):
 
 
 class RewardReport(Request):
-    """A reward, or a correction of one: `target` is the `event_id` of the reward it changes."""
+    """A reward, or a correction of one: `target` is the `event_id` of the reward it changes.
+
+    A `retract` takes all of it back, whatever its `value`.
+    """
 
     value: float | None = None
     kind: RewardKind = "reward"

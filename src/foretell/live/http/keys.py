@@ -17,6 +17,11 @@ async def show_all(call: Call) -> Reply:
     return Reply(200, encode(api.KeyList(call.engine.keys())))
 
 
+async def rotate(call: Call) -> Reply:
+    """Sign decision ids with a new secret."""
+    return Reply(201, encode(await call.engine.rotate()))
+
+
 async def revoke(call: Call) -> Reply:
     """Make a key invalid."""
     await call.engine.revoke_key(call.params["key_id"])

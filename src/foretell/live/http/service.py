@@ -99,6 +99,9 @@ class Service(Protocol):
     async def revoke_key(self, key: str, /) -> None:
         """Make a key invalid."""
 
+    async def rotate(self) -> api.Rotated:
+        """Sign decision ids with a new secret."""
+
     def keys(self) -> list[api.KeyView]:
         """List the valid keys."""
 

@@ -9,13 +9,10 @@ from msgspec.structs import replace
 
 from foretell.live import api
 from foretell.live.http import (
-    backups,
     campaigns,
     decisions,
     export,
     feedback,
-    keys,
-    probes,
     reports,
 )
 from foretell.live.http.call import JSON, NDJSON
@@ -26,11 +23,11 @@ from foretell.live.http.rows import (
     D,
     campaign_row,
     feedback_row,
-    open_row,
     report_row,
     status_row,
 )
-from foretell.live.problems import Conflict, LogClosed, NotFound, Unusable
+from foretell.live.http.service_table import SERVICE
+from foretell.live.problems import Conflict, NotFound, Unusable
 
 _AT = ("Location",)
 _MADE = ("ETag", "Location")
@@ -207,90 +204,4 @@ _REPORTS = (
     ),
 )
 
-_SERVICE = (
-    Operation(
-        "make_key",
-        "POST",
-        "/v1/keys",
-        keys.make,
-        "Make a key; it can be read in this answer only.",
-        (Success(201, "The key.", api.KeyMade, _AT, links=(("revoke_key", "key_id", "id"),)),),
-        "Keys",
-        scope="admin",
-        request=api.NewKey,
-        raises=(Conflict,),
-        example={"name": "web-frontend", "scopes": ["decide", "feedback"]},
-    ),
-    Operation(
-        "list_keys",
-        "GET",
-        "/v1/keys",
-        keys.show_all,
-        "List the valid keys, without their secrets.",
-        (Success(200, "Every valid key.", api.KeyList),),
-        "Keys",
-        scope="admin",
-    ),
-    Operation(
-        "revoke_key",
-        "DELETE",
-        "/v1/keys/{key_id}",
-        keys.revoke,
-        "Make a key invalid from now on.",
-        (Success(204, "It is not valid any more.", None, (), ()),),
-        "Keys",
-        scope="admin",
-        raises=(NotFound, Conflict),
-    ),
-    Operation(
-        "backup",
-        "GET",
-        "/v1/backup",
-        backups.backup,
-        "Read the whole database as one file, while the service runs.",
-        (Success(200, "A SQLite database.", None, (), (backups.SQLITE,)),),
-        "Service",
-        scope="admin",
-    ),
-    Operation(
-        "restore",
-        "POST",
-        "/v1/restore",
-        backups.restore,
-        "Put a backup in place of the database.",
-        (Success(200, "Where the log stands now.", api.Restored),),
-        "Service",
-        scope="admin",
-        request=bytes,
-        reads="stream",
-        media=(backups.SQLITE, backups.BYTES),
-        raises=(Conflict,),
-    ),
-    open_row("/livez", probes.livez, "Does the process run?", Success(200, "It does.", api.Health)),
-    replace(
-        open_row(
-            "/readyz", probes.readyz, "Can the log be written?", Success(200, "It can.", api.Health)
-        ),
-        raises=(LogClosed,),
-    ),
-    open_row(
-        "/metrics",
-        probes.metrics,
-        "Numbers for Prometheus.",
-        Success(200, "Prometheus' text format.", None, (), (b"text/plain",)),
-    ),
-    open_row(
-        "/openapi.json",
-        probes.openapi,
-        "This description.",
-        Success(200, "An OpenAPI 3.1 document.", dict),
-    ),
-    open_row(
-        "/docs",
-        probes.docs,
-        "This description, to read.",
-        Success(200, "A page.", None, (), (b"text/html",)),
-    ),
-)
-
-OPERATIONS: tuple[Operation, ...] = (*_HOT, *_CAMPAIGNS, *_REPORTS, *_SERVICE)
+OPERATIONS: tuple[Operation, ...] = (*_HOT, *_CAMPAIGNS, *_REPORTS, *SERVICE)
