@@ -10,9 +10,6 @@ from foretell.live.http.operation import Operation, Success
 from foretell.live.http.rows import open_row
 from foretell.live.problems import Conflict, LogClosed, NotFound
 
-_MADE_KEY = Success(
-    201, "The key.", api.KeyMade, ("Location",), links=(("revoke_key", "key_id", "id"),)
-)
 SERVICE = (
     Operation(
         "make_key",
