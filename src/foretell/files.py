@@ -1,9 +1,10 @@
-"""Writing a file whole or not at all."""
+"""Writing files whole or not at all, and to disk."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -11,10 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any]) -> None:
+def write_whole(
+    path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any], *, private: bool = False
+) -> None:
     """Let `write` fill a file beside `path`, then put it in its place.
 
-    A crash leaves the old file or the new one, never a part; what is in place is on disk.
+    A crash leaves the old file or the new one, never a part; what is in place is on disk. A
+    `private` file can be read by nobody else.
     """
     target = Path(path)
     mask = os.umask(0)
@@ -24,8 +28,19 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any])
             write(file)
             file.flush()
             os.fsync(file.fileno())
-            Path(file.name).chmod(0o666 & ~mask)
+            Path(file.name).chmod(0o600 if private else 0o666 & ~mask)
         except BaseException:
             Path(file.name).unlink()
             raise
     Path(file.name).replace(target)
+    with suppress(PermissionError):  # where folders cannot be opened
+        sync(target.absolute().parent)
+
+
+def sync(path: str | os.PathLike[str]) -> None:
+    """Wait until a file, or the names in a folder, are on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
