@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
 
 from foretell.errors import InvalidInput
 
@@ -17,24 +20,61 @@ class Lock:
 
     def __init__(self, path: str) -> None:
         """Take the lock, or say who has it."""
-        try:
-            self._file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise InvalidInput(
-                f"cannot open the database {path!r} ({error.strerror}): "
-                f"its folder must exist and be writable"
-            ) from None
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if path == ":memory:" or "\0" in path:
+            raise InvalidInput(f"a database is a file, got {path!r}: choose another name")
+        if Path(path).is_dir():
+            raise InvalidInput(f"{path!r} is a folder: name a file in it")
+        self._name = f"{path}.lock"
+        self._new = not Path(self._name).exists()
+        self._file = _taken(path, self._name)
+        while not _names(self._name, self._file):  # whoever had it has removed it meanwhile
             os.close(self._file)
-            raise InvalidInput(
-                f"another process writes to the database {path!r}: stop it, "
-                f"or ask it through its address with --url"
-            ) from None
+            self._file = _taken(path, self._name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.release()
+        else:
+            self.undo()
 
     def release(self) -> None:
         """Let others write."""
         os.close(self._file)
+
+    def undo(self) -> None:
+        """Let others write, and leave no file where there was none."""
+        if self._new:
+            with suppress(OSError):
+                Path(self._name).unlink()
+        self.release()
+
+
+def _taken(path: str, name: str) -> int:
+    try:
+        file = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot open the database {path!r} ({error.strerror}): "
+            f"its folder must exist and be writable"
+        ) from None
+    if fcntl is None:
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        raise InvalidInput(
+            f"another process writes to the database {path!r}: stop it, "
+            f"or ask it through its address with --url"
+        ) from None
+    return file
+
+
+def _names(name: str, file: int) -> bool:
+    try:
+        return os.path.samestat(Path(name).stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False

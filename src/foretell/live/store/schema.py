@@ -74,30 +74,37 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
         connection.pragma("mmap_size", 0)
         connection.pragma("temp_store", "memory")  # a full /tmp must not close the log
         if write:
+            _leave_others_alone(connection, path)
             connection.pragma("journal_mode", "wal")
             connection.pragma("synchronous", "full")
             connection.pragma("secure_delete", "on")
-            _prepare(connection, path)
+            _prepare(connection)
         else:
             connection.pragma("query_only", "on")
+        _check_format(connection, path)
     except BaseException as error:
         if connection is not None:
             let_go(connection)
-        said = _in_words(error, path)
+        said = _in_words(error, path, write=write)
         if said is None:
             raise
         raise said from None
     return connection
 
 
-def _in_words(error: BaseException, path: str) -> ForetellError | None:
+def _in_words(error: BaseException, path: str, *, write: bool) -> ForetellError | None:
     """Say why a database cannot be opened; None where nothing is known about it."""
-    if isinstance(error, (apsw.NotADBError, apsw.CorruptError, apsw.SQLError)):
+    if isinstance(error, (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, UnicodeDecodeError)):
         return DamagedFile(
             f"{path!r} is no foretell database, or is damaged: restore it from a backup"
         )
     if isinstance(error, apsw.CantOpenError) and Path(path).is_dir():
         return InvalidInput(f"{path!r} is a folder: name a file in it")
+    if isinstance(error, (apsw.CantOpenError, apsw.ReadOnlyError)) and not write:
+        return InvalidInput(
+            f"the database {path!r} cannot be read where it is, though nothing is to be written: "
+            f"copy it, and its -wal if it has one, to a folder you can write to"
+        )
     if isinstance(error, apsw.CantOpenError):
         return InvalidInput(
             f"cannot open the database {path!r}: its folder must exist and be writable"
@@ -127,13 +134,24 @@ def only_ours(path: str) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def _prepare(connection: apsw.Connection, path: str) -> None:
+def _leave_others_alone(connection: apsw.Connection, path: str) -> None:
+    """Refuse a database of something else before anything in it is changed."""
+    known = connection.execute("SELECT count(*) FROM sqlite_schema").get
+    if known and not connection.table_exists("main", "events"):
+        journal = Path(f"{path}-wal")
+        if not journal.exists() or journal.stat().st_size == 0:
+            connection.close()  # which removes what it has made to read
+        raise InvalidInput(f"{path!r} is a database of something else: choose another name")
+
+
+def _prepare(connection: apsw.Connection) -> None:
     with connection:
-        known = connection.execute("SELECT count(*) FROM sqlite_schema").get
-        if known and not connection.table_exists("main", "events"):
-            raise InvalidInput(f"{path!r} is a database of something else: choose another name")
         connection.execute(TABLES)
         connection.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (FORMAT,))
+
+
+def _check_format(connection: apsw.Connection, path: str) -> None:
+    connection.execute("SELECT seq FROM events LIMIT 0")
     found = connection.execute("SELECT value FROM meta WHERE name = 'format'").get
     if found != FORMAT:
         raise InvalidInput(
