@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
 from urllib.parse import quote
 
@@ -118,13 +119,13 @@ class _Service:
         self._remote = remote
 
     def listed(self) -> list[api.KeyView]:
-        return msgspec.json.decode(self._remote.ask("GET", "/v1/keys"), type=api.KeyList).keys
+        return self._remote.ask("GET", "/v1/keys", api.KeyList).keys
 
     def made(self, new: api.NewKey) -> api.KeyMade:
-        return msgspec.json.decode(self._remote.ask("POST", "/v1/keys", new), type=api.KeyMade)
+        return self._remote.ask("POST", "/v1/keys", api.KeyMade, new)
 
     def revoked(self, key_id: str) -> None:
-        self._remote.ask("DELETE", f"/v1/keys/{quote(key_id, safe='')}")
+        self._remote.ask("DELETE", f"/v1/keys/{quote(key_id, safe='')}", NoneType)
 
 
 class _Database:
@@ -149,6 +150,7 @@ class _Database:
         with serve_extra():
             from foretell.live.engine import Engine
             from foretell.live.store.faults import in_a_sentence
+            from foretell.live.store.view import last_line
 
         async def opened() -> Given:
             engine = await Engine.open(self._path)
@@ -158,4 +160,9 @@ class _Database:
                 await engine.close()
 
         with in_a_sentence(self._path):
+            if last_line(self._path) == 0:
+                raise InvalidInput(
+                    f"the database {self._path!r} has no lines, so no keys: "
+                    f"start the service once, which makes the first"
+                )
             return asyncio.run(opened())
