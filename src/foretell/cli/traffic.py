@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from typing import TYPE_CHECKING, Literal
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -15,7 +16,20 @@ if TYPE_CHECKING:
     from foretell.traffic.comparison import Comparison
     from foretell.traffic.drive import Traffic
 
-_SHARE = click.FloatRange(0.0, 1.0)
+
+class _Number(click.FloatRange):
+    """A number within bounds, which "nan" is not."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
+_SHARE = _Number(0.0, 1.0)
 
 
 @click.command("simulate-traffic")
@@ -50,7 +64,7 @@ _SHARE = click.FloatRange(0.0, 1.0)
 @click.option("--lost", type=_SHARE, default=0.02, show_default=True, help="Never sent.")
 @click.option(
     "--rate",
-    type=click.FloatRange(min=0.0, min_open=True),
+    type=_Number(min=0.0, min_open=True),
     default=None,
     help="Rounds per second of each run; by default as many as the server goes along with.",
 )
