@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,3 +75,73 @@ def test_a_copy_takes_the_place_of_nothing_without_a_question(tmp_path: Path) ->
     restored = foretell("restore", "copy.db", "--db", "new.db", cwd=tmp_path)
     assert restored.returncode == 0, restored.stderr
     assert (tmp_path / "new.db").exists()
+
+
+@pytest.fixture
+def crashed(tmp_path: Path) -> Path:
+    """Give the database of a server that was killed: all it has written is in its journal."""
+    folder = tmp_path / "crashed"
+    folder.mkdir()
+    with Server(folder) as server:
+        server.ask("POST", "/v1/campaigns", CAMPAIGN)
+        for _ in range(20):
+            server.ask("POST", "/v1/campaigns/home-hero/decisions")
+        assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+    assert (folder / "foretell.db-wal").stat().st_size > 0
+    return folder / "foretell.db"
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_a_copy_is_restored_with_its_journal(tmp_path: Path, crashed: Path, online: bool) -> None:
+    key = "the-admin-key-before-the-restore"
+    if online:
+        with Server(tmp_path, FORETELL_ADMIN_KEY=key) as server:
+            place = ("--url", server.url, "--key", key)
+            restored = foretell("restore", str(crashed), *place, "--yes", cwd=tmp_path)
+            server.key = KEY
+            assert campaigns(server) == ["home-hero"]
+    else:
+        restored = foretell("restore", str(crashed), cwd=tmp_path)
+    assert restored.returncode == 0, restored.stderr
+    assert restored.stdout == "Restored: the log stands at line 23.\n"
+    assert "foretell.db: 23 lines" in foretell("verify", cwd=tmp_path).stdout
+
+
+def test_a_database_takes_no_place_of_its_own(crashed: Path) -> None:
+    journal = crashed.with_name("foretell.db-wal").read_bytes()
+    refused = foretell("restore", "foretell.db", "--yes", cwd=crashed.parent)
+    assert refused.returncode == 2
+    assert "'foretell.db' is the database itself" in refused.stderr
+    assert crashed.with_name("foretell.db-wal").read_bytes() == journal
+
+
+def test_a_copy_without_its_journal_is_refused_and_nothing_changes(
+    tmp_path: Path, crashed: Path
+) -> None:
+    (tmp_path / "copy.db").write_bytes(crashed.read_bytes())
+    with Server(tmp_path) as server:
+        place = ("--url", server.url, "--key", KEY)
+        refused = foretell("restore", "copy.db", *place, "--yes", cwd=tmp_path)
+        assert refused.returncode == 2
+        assert "hold no admin key" in refused.stderr
+        assert server.ask("GET", "/v1/keys")[0] == 200
+    for db in ("foretell.db", "new.db"):
+        refused = foretell("restore", "copy.db", "--yes", "--db", db, cwd=tmp_path)
+        assert refused.returncode == 2
+        assert "hold no admin key" in refused.stderr
+    assert not list(tmp_path.glob("new.db*"))
+    assert not list(tmp_path.glob("*.before-restore"))
+
+
+def test_what_is_no_database_of_ours_is_not_copied(tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+    with closing(sqlite3.connect(tmp_path / "foreign.db")) as foreign, foreign:
+        foreign.execute("CREATE TABLE invoices (id)")
+    for db in ("empty.db", "foreign.db"):
+        refused = foretell("backup", "copy.db", "--db", db, cwd=tmp_path)
+        assert refused.returncode == 2
+        assert f"'{db}' is no foretell database" in refused.stderr
+        checked = foretell("verify", "--db", db, cwd=tmp_path)
+        assert checked.returncode == 1
+        assert f"'{db}' is no foretell database" in checked.stdout
+    assert not (tmp_path / "copy.db").exists()

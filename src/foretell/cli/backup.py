@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
 
 import click
-import msgspec
 
 from foretell.cli.extra import serve_extra
 from foretell.cli.place import address, database, existing_database, place_options
 from foretell.cli.remote import Remote
-from foretell.errors import DamagedFile, ForetellError, InvalidInput
+from foretell.errors import ForetellError, InvalidInput
 from foretell.files import write_whole
 from foretell.live.api import Restored
 
 SQLITE = "application/vnd.sqlite3"
+HEADER = b"SQLite format 3\0"
+"""How every database begins."""
 
 
 @click.command()
@@ -35,12 +39,7 @@ def backup(out: Path, url: str | None, key: str | None, db: str | None) -> None:
     if at:
         _fetch(Remote(at, key), out)
     else:
-        path = existing_database(db)
-        with serve_extra():
-            from foretell.live.store.copies import back_up
-            from foretell.live.store.faults import in_a_sentence
-        with in_a_sentence(path):
-            back_up(path, str(out))
+        _copy(existing_database(db), str(out))
     click.echo(f"{out} is a copy; foretell verify --db {out} checks it.")
 
 
@@ -63,6 +62,8 @@ def restore(copy: Path, yes: bool, url: str | None, key: str | None, db: str | N
     else:
         path = database(db)
         if Path(path).exists():
+            if copy.samefile(path):
+                raise InvalidInput(f"{str(copy)!r} is the database itself: name a copy of it")
             _confirm(f"Put {copy} in place of {path}?", yes=yes)
         head = _put(copy, path)
     click.echo(f"Restored: the log stands at line {head:,}.")
@@ -73,42 +74,68 @@ def _confirm(question: str, *, yes: bool) -> None:
         click.confirm(question, abort=True)
 
 
-def _put(copy: Path, path: str) -> int:
+def _copy(path: str, target: str) -> None:
     with serve_extra():
-        from foretell.live.store.copies import put_in_place, verified
+        from foretell.live.store.copies import back_up
+        from foretell.live.store.faults import in_a_sentence
+    with in_a_sentence(path):
+        back_up(path, target)
+
+
+def _put(copy: Path, path: str) -> int:
+    """Put a copy in place of a database that nobody uses; give the line at which it stands."""
+    with serve_extra():
         from foretell.live.store.faults import in_a_sentence
         from foretell.live.store.lock import Lock
+        from foretell.live.store.restoring import check_copy, discard, made_ready, put_in_place
+        from foretell.live.store.view import last_line
 
     with in_a_sentence(str(copy)):
-        found = verified(str(copy))
-    if found.damage:
-        raise DamagedFile(f"the copy cannot be used: {found.damage[0]}")
-    lock = Lock(path)
-    try:
-        put_in_place(str(copy), path)
-    finally:
-        lock.release()
-    return found.lines
+        check_copy(str(copy))
+        with Lock(path):
+            part = made_ready(str(copy), path)
+            try:
+                put_in_place(part, path)
+            finally:
+                discard(part)
+            return last_line(path)
 
 
 def _fetch(remote: Remote, out: Path) -> None:
     with remote.opened("GET", "/v1/backup") as answer:
-        length = int(answer.headers["Content-Length"])
+        length = answer.headers["Content-Length"]
+        begins = answer.read(len(HEADER))
+        if answer.headers.get_content_type() != SQLITE or length is None or begins != HEADER:
+            raise remote.stranger()
 
         def write(file: IO[bytes]) -> None:
+            file.write(begins)
             shutil.copyfileobj(answer, file)
-            if file.tell() != length:
+            if file.tell() != int(length):
                 raise ForetellError(
-                    f"{file.tell():,} of {length:,} bytes came from {remote.url}: try again"
+                    f"{file.tell():,} of {int(length):,} bytes came from {remote.url}: try again"
                 )
 
-        write_whole(out, write)
+        write_whole(out, write, private=True)
 
 
 def _send(remote: Remote, copy: Path) -> int:
-    length = copy.stat().st_size
     with (
-        copy.open("rb") as file,
-        remote.opened("POST", "/v1/restore", file, SQLITE, length) as answer,
+        _with_its_journal(copy) as whole,
+        whole.open("rb") as file,
+        remote.opened("POST", "/v1/restore", file, SQLITE, whole.stat().st_size) as answer,
     ):
-        return msgspec.json.decode(answer.read(), type=Restored).head
+        return remote.understood(answer.read(), Restored).head
+
+
+@contextmanager
+def _with_its_journal(copy: Path) -> Iterator[Path]:
+    """Give a copy as one file, where lines may be in the journal beside it."""
+    journal = Path(f"{copy}-wal")
+    if not journal.exists() or journal.stat().st_size == 0:
+        yield copy
+        return
+    with TemporaryDirectory(prefix="foretell-") as folder:
+        whole = Path(folder) / "copy.db"
+        _copy(str(copy), str(whole))
+        yield whole

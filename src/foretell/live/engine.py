@@ -11,6 +11,8 @@ import logging
 import os
 import secrets
 from functools import partial
+from math import inf
+from time import monotonic
 
 from foretell.errors import InvalidInput
 from foretell.live import api
@@ -27,16 +29,20 @@ from foretell.live.problems import Damaged
 from foretell.live.reading import Reading
 from foretell.live.running import Running
 from foretell.live.snapshot import unpack
-from foretell.live.store.copies import meta_of, put_in_place, verified
+from foretell.live.store.copies import meta_of
 from foretell.live.store.lines import Stored
 from foretell.live.store.lock import Lock
 from foretell.live.store.log import Log
 from foretell.live.store.record import NO_ROUND
+from foretell.live.store.restoring import check_copy, discard, made_ready, put_in_place
+from foretell.live.store.view import last_line
 
 logger = logging.getLogger("foretell.live")
 
 REOPEN_SECONDS = 0.5
 """Seconds between two tries to write again."""
+SAY_SECONDS = 60.0
+"""Seconds after which it is said again that they are in vain."""
 
 
 class Engine(Intake, Administration, Reading):
@@ -50,6 +56,7 @@ class Engine(Intake, Administration, Reading):
         self.compiled = compiled
         self.first_key: str | None = None
         self._lock: Lock | None = None
+        self._restoring = asyncio.Lock()
 
     @classmethod
     async def open(
@@ -82,7 +89,7 @@ class Engine(Intake, Administration, Reading):
                 await engine.compile(live)
         except BaseException:
             engine._abandon_log()
-            engine._lock.release()
+            engine._lock.undo()
             raise
         engine.closed = None
         engine.later(engine.tick_forever())
@@ -195,43 +202,72 @@ class Engine(Intake, Administration, Reading):
             self.later(self._reopen_forever())
 
     async def _reopen_forever(self) -> None:
+        said = -inf
         while self.closed is not None:
             await asyncio.sleep(REOPEN_SECONDS)
             await self.log.committer.idle()
             self._abandon_log()
             try:
                 self._open_log()
+                self._set_clock(None)
                 self.log.set_meta("reopened", self.clock.now())
                 await self.durable()
                 self._load()
             except Exception as error:  # noqa: BLE001  (whatever it is, it is tried again)
-                logger.warning("the log is still closed: %s", error)
+                if monotonic() - said >= SAY_SECONDS:
+                    said = monotonic()
+                    logger.warning("the log is still closed: %s", error)
             else:
                 self.closed = None
                 logger.warning("the log is open again at line %d", self.log.head)
 
     async def restore(self, copy: str) -> api.Restored:
-        """Put a checked copy in place of the database, while running."""
-        found = await asyncio.to_thread(verified, copy)
-        if found.damage:
-            raise InvalidInput(f"the copy cannot be used: {found.damage[0]}")
+        """Put a copy in place of the database, while running, once it is checked and beside it."""
+        async with self._restoring:
+            await asyncio.to_thread(check_copy, copy)
+            self.must_write()
+            if meta_of(copy, "time_scale") != self.log.meta("time_scale"):
+                raise InvalidInput(
+                    "the copy and this server run at different speeds of the clock, "
+                    "and one is a test: restore it to a database of its own"
+                )
+            part = await asyncio.to_thread(made_ready, copy, self.path)
+            try:
+                self.must_write()
+                await self._replace_log(part)
+            finally:
+                discard(part)
         self.must_write()
-        if meta_of(copy, "time_scale") != self.log.meta("time_scale"):
-            raise InvalidInput(
-                "the copy and this server run at different speeds of the clock, and one is a test: "
-                "restore it to a database of its own"
-            )
+        return api.Restored(self.log.head)
+
+    async def _replace_log(self, part: str) -> None:
+        """Close the log, and go on with another; where nothing can be changed, with the same."""
+        heads = self.log.head, last_line(part)
         self.closed = "a copy is being restored"
-        await self.log.close()
         try:
-            put_in_place(copy, self.path)
+            await self.log.close()
+            kept = put_in_place(part, self.path)
+            logger.warning(
+                "restored: the log stood at line %d, now at line %d; what was there is in %s",
+                *heads,
+                kept,
+            )
+            self.damage.clear()
         finally:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Read what is on disk; if that fails, it is tried again until it can be read."""
+        self._abandon_log()
+        try:
             self._open_log()
             self._set_clock(None)
             self._load()
-            self.damage.clear()
+        except Exception as error:  # noqa: BLE001  (whatever it is, it is tried again)
             self.closed = None
-        return api.Restored(self.log.head)
+            self._close_log(self.log, error)
+        else:
+            self.closed = None
 
     async def close(self) -> None:
         """Finish what is under way, keep snapshots, and let go of the database."""

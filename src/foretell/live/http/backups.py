@@ -28,14 +28,13 @@ async def restore(call: Call) -> Reply:
         path = Path(directory) / "restore.db"
         try:
             await _save(call, path)
+            return Reply(200, encode(await call.engine.restore(str(path))))
+        except (DamagedFile, InvalidInput) as error:  # its name here means nothing to the sender
+            raise type(error)(str(error).replace(repr(str(path)), "what was sent")) from None
         except OSError as error:
             if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
                 raise
             raise TooLarge("the disk of the service has no room for this file") from None
-        try:
-            return Reply(200, encode(await call.engine.restore(str(path))))
-        except (DamagedFile, InvalidInput) as error:  # its name here means nothing to the sender
-            raise type(error)(str(error).replace(repr(str(path)), "what was sent")) from None
 
 
 async def _save(call: Call, path: Path) -> None:

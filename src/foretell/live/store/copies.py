@@ -1,9 +1,9 @@
-"""Whole databases: copied while they are used, checked line by line, put in place."""
+"""Whole databases: copied while they are used, checked line by line."""
 
 from __future__ import annotations
 
+import errno
 import os
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import apsw
 
 from foretell.errors import ForetellError, InvalidInput
+from foretell.files import sync
 from foretell.live.problems import Damaged
 from foretell.live.store.journal import RELAXED, forgotten
 from foretell.live.store.record import COLUMNS, LINK, ROOT, event_of, link_after, sealed, sound
-from foretell.live.store.schema import connect, only_ours
+from foretell.live.store.schema import connect
 
 
 class Found(NamedTuple):
@@ -33,23 +34,37 @@ def back_up(path: str, target: str) -> None:
     if Path(target).exists():
         raise InvalidInput(f"{target!r} exists already: choose another name for the copy")
     part = f"{target}.part"
+    try:
+        write_out(path, part)
+        Path(part).rename(target)
+        sync(Path(target).absolute().parent)
+    except OSError as error:
+        with suppress(OSError):
+            Path(part).unlink(missing_ok=True)
+        if error.errno == errno.ENOSPC:
+            raise ForetellError(
+                f"there is no room for the copy {target!r}: free some space"
+            ) from None
+        raise InvalidInput(f"the copy {target!r} cannot be written: {error.strerror}") from None
+
+
+def write_out(path: str, part: str) -> None:
+    """Write all that a database holds, its journal included, to a file that only we may read."""
     source = connect(path, write=False)
     try:
         Path(part).unlink(missing_ok=True)
-        only_ours(part)
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         source.pragma("query_only", "off")  # it writes to the copy alone
         source.execute("VACUUM INTO ?", (part,))
-        _sync(part)
-        Path(part).rename(target)
-    except apsw.FullError:
-        raise ForetellError(f"there is no room for the copy {target!r}: free some space") from None
-    except OSError as error:
-        raise InvalidInput(f"the copy {target!r} cannot be written: {error.strerror}") from None
-    finally:
-        source.close()
+        sync(part)
+    except BaseException as error:
         with suppress(OSError):
             Path(part).unlink(missing_ok=True)
-    _sync(str(Path(target).absolute().parent))
+        if isinstance(error, apsw.FullError):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), part) from None
+        raise
+    finally:
+        source.close()
 
 
 def meta_of(path: str, name: str) -> Any:
@@ -59,37 +74,6 @@ def meta_of(path: str, name: str) -> Any:
         return connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
     finally:
         connection.close()
-
-
-def put_in_place(copy: str, path: str) -> str | None:
-    """Make a checked copy the database; nobody may use either.
-
-    At every moment there is a whole database. What was there is kept, and its new name given.
-    """
-    part, aside = f"{path}.part", None
-    Path(part).unlink(missing_ok=True)
-    only_ours(part)
-    shutil.copyfile(copy, part)
-    _sync(part)
-    if Path(path).exists():
-        aside = _free_name(f"{path}.before-restore")
-        with suppress(ForetellError, apsw.Error):  # a damaged one is kept with its journal
-            connect(path, write=True).close()
-        os.link(path, aside)
-        for ending in ("-wal", "-shm"):
-            if Path(path + ending).exists():
-                Path(path + ending).replace(aside + ending)
-    Path(part).replace(path)
-    _sync(str(Path(path).absolute().parent))
-    return aside
-
-
-def _free_name(wanted: str) -> str:
-    number, name = 1, wanted
-    while Path(name).exists():
-        number += 1
-        name = f"{wanted}-{number}"
-    return name
 
 
 def verified(path: str, breathe: Callable[[], None] = lambda: None) -> Found:
@@ -175,11 +159,3 @@ def _journal(path: str, connection: apsw.Connection, found: Found, breathe: Brea
         breathe()
     found.damage.append(f"the journal is damaged: {lost} transactions in it cannot be read")
     return found
-
-
-def _sync(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
