@@ -7,14 +7,18 @@ import re
 import signal
 import socket
 import sqlite3
+import subprocess
+import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 
 from foretell.live.settings import known_settings
-from tests.live.server import CAMPAIGN, KEY, Server, foretell
+from tests.live.server import CAMPAIGN, KEY, Server, environment, foretell
 
 pytestmark = pytest.mark.slow
 
@@ -67,6 +71,49 @@ def test_the_environment_sets_the_first_key_and_then_nothing_is_printed(tmp_path
     assert "the admin key of the environment is not valid" in again.logged()
 
 
+def ready(folder: Path, command: str) -> tuple[int, str, str]:
+    """Start a server by the shell, ask whether it is ready, stop it; give what it logged too."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    line = f"exec {sys.executable} -m foretell serve --port {port} {command}"
+    process = subprocess.Popen(["/bin/sh", "-c", line], cwd=folder, env=environment())
+    said = "{}"
+    try:
+        while said == "{}" and process.poll() is None:
+            time.sleep(0.1)
+            with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/readyz") as answer:
+                said = answer.read().decode()
+    finally:
+        process.terminate()
+    log = folder / "log"
+    return process.wait(timeout=60), said, log.read_text("utf-8") if log.exists() else ""
+
+
+@pytest.mark.parametrize("output", [">/dev/full", ">&-"])
+def test_a_first_key_that_cannot_be_shown_stops_nothing(tmp_path: Path, output: str) -> None:
+    for warned in (1, 0):
+        code, said, logged = ready(tmp_path, f"{output} 2>log")
+        assert (code, json.loads(said)["status"]) == (0, "ok")
+        assert logged.count("the first key could not be shown") == warned
+        assert "ftk_" not in logged
+        assert "Exception" not in logged
+    made = foretell("keys", "make", "spare", "--scope", "admin", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+
+
+def test_a_server_without_a_standard_error_serves(tmp_path: Path) -> None:
+    code, said, _ = ready(tmp_path, ">out 2>&-")
+    assert (code, json.loads(said)["status"]) == (0, "ok")
+    assert "ftk_" in (tmp_path / "out").read_text("utf-8")
+
+
+def test_a_host_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
+    refused = foretell("serve", "--host", "a..b", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "cannot listen at a..b port 8000" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
 def test_settings_reach_the_server(tmp_path: Path) -> None:
     (tmp_path / "live.toml").write_text('db = "named.db"\nmax_body = 2048\n', "utf-8")
     with Server(tmp_path, "--config", "live.toml", "--log-format", "json") as server:
@@ -105,8 +152,12 @@ def test_a_request_that_never_ends_is_given_up_after_a_while(tmp_path: Path) -> 
     with Server(tmp_path, "--drain-seconds", "1") as server:
         server.ask("POST", "/v1/campaigns", CAMPAIGN)
         connection, _ = half_a_request(server)
-        with connection:
-            assert server.stop() == 0
+        assert server.stop() == 0
+        head, _, body = everything(connection).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503")
+        assert b"content-type: application/problem+json" in head
+        assert json.loads(body)["type"] == "urn:foretell:problem:log-closed"
+    assert "Traceback" not in server.logged()
 
 
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
@@ -172,6 +223,7 @@ def test_two_servers_share_neither_a_port_nor_a_database(tmp_path: Path) -> None
         ("text.db", 2, "'text.db' is no foretell database, or is damaged"),
         ("foreign.db", 2, "'foreign.db' is a database of something else"),
         ("folder", 2, "'folder' is a folder"),
+        (":memory:", 2, "a database is a file, got ':memory:'"),
     ],
 )
 def test_a_database_that_cannot_be_used_is_one_sentence(
@@ -182,10 +234,12 @@ def test_a_database_that_cannot_be_used_is_one_sentence(
     with sqlite3.connect(tmp_path / "foreign.db") as foreign:
         foreign.execute("CREATE TABLE invoices (id)")
     foreign.close()
+    before = set(tmp_path.iterdir())
     refused = foretell("serve", "--port", "0", "--db", db, cwd=tmp_path)
     assert refused.returncode == code
     assert sentence in refused.stderr
     assert "Traceback" not in refused.stderr
+    assert set(tmp_path.iterdir()) == before
 
 
 def test_time_scale_needs_a_database_of_its_own(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from foretell.live.keyring import new_key
-from foretell.live.telemetry import _formatter
+from foretell.live.telemetry import _formatter, set_up_logging
 
 
 def record(message: str, *args: object, **extra: object) -> logging.LogRecord:
@@ -57,3 +57,20 @@ def test_a_traceback_shows_no_value(as_json: bool) -> None:
         line = _formatter(as_json=as_json).format(record("request failed"))
     assert "RuntimeError: it failed" in line
     assert unit not in line
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_without_a_standard_error_nothing_is_logged(
+    monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    root, ours = logging.getLogger(), logging.getLogger("foretell")
+    monkeypatch.setattr(root, "handlers", [])
+    before = root.level, ours.level
+    monkeypatch.setattr(sys, "stderr", None)
+    try:
+        set_up_logging("info", as_json=as_json)
+        ours.error("nobody reads this")
+        assert len(root.handlers) == 1
+    finally:
+        root.setLevel(before[0])
+        ours.setLevel(before[1])

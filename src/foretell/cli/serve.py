@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -49,13 +51,26 @@ def serve(config: str | None, **flags: Any) -> None:
 
 def _tell(settings: Settings, started: Started) -> None:
     """Say where the service is and, at the first start, with which key."""
-    click.echo(f"foretell serves {settings.db} at {started.url} (read {started.url}/docs)")
+    _print(f"foretell serves {settings.db} at {started.url} (read {started.url}/docs)")
     if started.first_key is None:
         return
-    click.echo(
+    _print(
         f"\nThis is the first start. Your admin key, which is shown only this once:\n\n"
         f"  {started.first_key}\n\n"
         f"Keep it, and go on with\n\n"
         f"  export KEY={started.first_key}\n"
         f'  curl {started.url}/v1/campaigns -H "Authorization: Bearer $KEY"\n'
     )
+
+
+def _print(words: str) -> None:
+    """Print, or raise OSError; what could not be printed is not tried again at the end."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    try:
+        click.echo(words)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        raise

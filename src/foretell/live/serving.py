@@ -24,6 +24,7 @@ from uvicorn.loops.auto import auto_loop_factory
 from foretell.errors import InvalidInput
 from foretell.live.engine import Engine
 from foretell.live.http import Limits, app
+from foretell.live.http.stopping import Answered
 from foretell.live.settings import Settings
 from foretell.live.store.faults import in_a_sentence
 from foretell.live.telemetry import set_up_logging
@@ -142,7 +143,7 @@ async def _serve(
                 extra={"url": url, "db": settings.db, "durability": settings.durability}
                 | {"line": engine.log.head, "campaigns": len(engine.numbers)},
             )
-            started(Started(url, engine.first_key))
+            _told(Started(url, engine.first_key), started, settings.db)
 
         server = stop.server = _Server(_config(engine, settings), settings, tell)
         if not stop.wanted:
@@ -152,10 +153,24 @@ async def _serve(
     logger.info("stopped", extra={"line": engine.log.head})
 
 
+def _told(what: Started, started: Callable[[Started], None], db: str) -> None:
+    """Tell that the server has started; where that cannot be shown, it goes on all the same."""
+    try:
+        started(what)
+    except OSError as error:
+        if what.first_key is not None:
+            logger.warning(
+                "the first key could not be shown (%s): stop the server, and make another with "
+                "foretell keys make NAME --scope admin --db %s",
+                error.strerror or error,
+                db,
+            )
+
+
 def _config(engine: Engine, settings: Settings) -> uvicorn.Config:
     limits = Limits(settings.max_body, settings.max_batch, settings.max_in_flight)
     return uvicorn.Config(
-        app(engine, limits),
+        Answered(app(engine, limits)),
         http="httptools",
         ws="none",
         lifespan="off",
@@ -188,10 +203,11 @@ def _bound(settings: Settings) -> socket.socket:
 def _port_in_a_sentence(settings: Settings) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter: a name that no host can have
+        reason = getattr(error, "strerror", None) or error
         raise InvalidInput(
             f"cannot listen at {settings.host} port {settings.port} "
-            f"({error.strerror or error}): choose another with --host and --port"
+            f"({reason}): choose another with --host and --port"
         ) from None
 
 

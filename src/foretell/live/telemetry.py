@@ -17,8 +17,8 @@ _KEY = re.compile(r"ftk_[\w-]+")
 
 
 def set_up_logging(level: str, *, as_json: bool) -> None:
-    """Send log lines to standard error, one each; other libraries only warn."""
-    handler = logging.StreamHandler(sys.stderr)
+    """Send log lines to standard error, if it is open, one each; other libraries only warn."""
+    handler = logging.NullHandler() if sys.stderr is None else logging.StreamHandler(sys.stderr)
     handler.setFormatter(_formatter(as_json=as_json))
     root = logging.getLogger()
     root.handlers = [handler]
@@ -36,7 +36,8 @@ def _formatter(*, as_json: bool) -> logging.Formatter:
     else:
         shown = [
             structlog.dev.ConsoleRenderer(
-                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+                colors=sys.stderr is not None and sys.stderr.isatty(),
+                exception_formatter=structlog.dev.plain_traceback,
             )
         ]
     return structlog.stdlib.ProcessorFormatter(
