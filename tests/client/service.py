@@ -42,6 +42,18 @@ def problem(status: int, name: str = "problem", detail: str = "it cannot be done
     return Fault(status=status, body=json.dumps(body).encode(), kind="application/problem+json")
 
 
+NEVER = "Mon, 01 Jan 99999999999 00:00:00 GMT"
+"""A `Retry-After` beyond every calendar."""
+
+GARBAGE = {
+    "not UTF-8": Fault(status=200, body=b'{"decision_id":"\xff"}', kind="application/json"),
+    "too deep": Fault(status=200, body=b'{"x":' + b"[" * 200_000, kind="application/json"),
+    "too deep a refusal": problem(404)._replace(body=b'{"x":' + b"[" * 200_000),
+    "503 for ever": Fault(status=503, retry_after=NEVER),
+}
+"""Answers that no service gives, and that a client must outlive."""
+
+
 class Service:
     """Decides, and keeps every event once by its id; `faults` meet the next requests in turn."""
 

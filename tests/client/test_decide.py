@@ -11,7 +11,7 @@ import pytest
 from foretell.client import ClientClosed, ServiceRefused, ServiceUnavailable
 from foretell.errors import InvalidInput
 from tests.client.conftest import Make
-from tests.client.service import Fault, Service, problem
+from tests.client.service import GARBAGE, Fault, Service, problem
 
 TROUBLE = {
     "dropped": Fault(drop=True),
@@ -27,6 +27,7 @@ TROUBLE = {
     "200 of a portal": Fault(status=200, body=b"<html>log in"),
     "no answer at all": Fault(status=200, body=b"{}", kind="application/json"),
     "unreadable refusal": Fault(status=422, body=b"x", kind="application/problem+json"),
+    **GARBAGE,
 }
 
 
@@ -97,6 +98,23 @@ def test_a_service_that_never_answers_is_trouble(make: Make) -> None:
         assert 0.09 < time.monotonic() - begun < 2.0
 
 
+def test_no_failure_of_a_connection_is_raised(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = make("http://localhost:1", timeout=0.05, fallback="pick")
+    monkeypatch.setattr(socket, "getaddrinfo", _unheard_of)
+    assert client.decide("c").mode == "fallback"
+    with pytest.raises(ServiceUnavailable, match="cannot be reached: OverflowError"):
+        make("http://localhost:1", timeout=0.05).decide("c")
+
+
+def _unheard_of(*_: Any, **__: Any) -> None:
+    raise OverflowError
+
+
+@pytest.mark.parametrize("url", ["http://localhost:1", "http://[::1]:1", "http://127.0.0.1:1/a/b"])
+def test_an_address_may_be_of_any_kind(make: Make, url: str) -> None:
+    assert make(url, timeout=0.02, fallback="pick").decide("c").mode == "fallback"
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 412, 413, 422])
 def test_a_refusal_is_raised_also_with_a_fallback(
     service: Service, make: Make, status: int
@@ -160,6 +178,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"url": None}, "an address like"),
     ({"url": "http://host?x=1"}, "an address like"),
     ({"url": "http://user:password@host"}, "a key goes into key="),
+    ({"url": "http://a..b"}, "an address like"),
+    ({"url": f"http://{'a' * 64}.com"}, "an address like"),
+    ({"url": "http://localhost:0"}, "an address like"),
+    ({"url": "http://localhost:99999"}, "an address like"),
+    ({"url": f"http://localhost/{'a' * 2000}"}, "an address like"),
     ({"timeout": 0}, "above 0, got 0"),
     ({"timeout": float("inf")}, "above 0, got inf"),
     ({"key": "ftk_\n"}, "a key is made of"),

@@ -16,7 +16,7 @@ import pytest
 from foretell.client import Decision, ServiceRefused
 from foretell.errors import InvalidInput
 from tests.client.conftest import Make, Waiting
-from tests.client.service import Fault, Service, problem
+from tests.client.service import GARBAGE, Fault, Service, problem
 
 
 def said(client: Any, result: Any) -> Any:
@@ -111,6 +111,7 @@ ANSWERS_NOTHING = {
     "unknown receipt": Fault(status=200, body=b'{"results": [{"status": "new"}]}'),
     "429": problem(429),
     "404": problem(404),
+    **GARBAGE,
 }
 
 

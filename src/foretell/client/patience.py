@@ -29,7 +29,7 @@ def asked_wait(outcome: Outcome) -> float:
     text = "" if isinstance(outcome, Lost) else outcome.retry_after.strip()
     try:
         seconds = float(text) if text.isdecimal() else _until(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
     return min(max(seconds, 0.0), LONGEST)
 

@@ -127,6 +127,8 @@ class Sender:
                 return self._failed(rows, error, asked_wait(outcome))
         except OutboxUnusable as error:
             return self._later(error)
+        except Exception as error:  # noqa: BLE001 - what waits must be sent, whatever this was
+            return self._later(ForetellError(f"the sending failed, and is tried again: {error!r}"))
         self._well()
         self._largest = min(LARGEST, 2 * self._largest)
         return 0.0

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import httpx2
 
 
+LONGEST = 2000
+"""Characters of an address: there is always room for the path of a call."""
+
+
 class Site(NamedTuple):
     """Where the service is, and what every request to it carries."""
 
@@ -40,8 +44,7 @@ class Site(NamedTuple):
             parsed = httpx2.URL(url)
         except (httpx2.InvalidURL, TypeError):
             parsed = httpx2.URL("")
-        more = parsed.userinfo or parsed.query or parsed.fragment
-        if parsed.scheme not in {"http", "https"} or not parsed.host or more:
+        if not _is_address(parsed):
             raise InvalidInput(
                 f"a service has an address like 'http://localhost:8000', got {url!r}: "
                 f"a key goes into key="
@@ -63,6 +66,18 @@ class Site(NamedTuple):
         return httpx2.Request(call.method, address, headers=self.headers, content=call.body)
 
 
+def _is_address(url: httpx2.URL) -> bool:
+    """Say whether a service can be at this address, be it there or not."""
+    try:
+        url.raw_host.decode("ascii").encode("idna")  # as every connection will
+    except UnicodeError:
+        return False
+    port = 1 if url.port is None else url.port
+    whole = url.scheme in {"http", "https"} and url.raw_host and 1 <= port <= 65535
+    more = url.userinfo or url.query or url.fragment or len(str(url)) > LONGEST
+    return bool(whole and not more)
+
+
 class Blocking:
     """Sends calls from any thread and waits for the answers, over connections that are kept."""
 
@@ -75,13 +90,11 @@ class Blocking:
 
     def send(self, call: Call, seconds: float) -> Outcome:
         """Send a call once."""
-        import httpx2
-
         request = self._site.request(call)
         request.extensions["timeout"] = _Left(seconds)
         try:
             response = self._http.send(request)
-        except (httpx2.HTTPError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
             return _lost(error, seconds)
         return _reply(response)
 
@@ -112,12 +125,11 @@ class Awaited:
 
     async def send(self, call: Call, seconds: float) -> Outcome:
         """Send a call once."""
-        import httpx2
-
+        request = self._site.request(call)
         try:
             async with asyncio.timeout(seconds):
-                response = await self._http.send(self._site.request(call))
-        except (httpx2.HTTPError, OSError) as error:
+                response = await self._http.send(request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
             return _lost(error, seconds)
         return _reply(response)
 
@@ -172,4 +184,4 @@ def _lost(error: Exception, seconds: float) -> Lost:
 
     if isinstance(error, TimeoutError | httpx2.TimeoutException):
         return Lost(f"the service gave no answer within {seconds:.3g} s")
-    return Lost(f"the service cannot be reached: {error or type(error).__name__}")
+    return Lost(f"the service cannot be reached: {str(error) or type(error).__name__}")

@@ -132,7 +132,7 @@ def read(outcome: Outcome, kind: type[Body]) -> Body:
         if outcome.status < 400:
             return msgspec.json.decode(outcome.body, type=kind)
         problem = msgspec.json.decode(outcome.body, type=_Problem)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise ServiceUnavailable(
             f"the service answered {outcome.status} and what cannot be read: {error}",
             outcome.status,
