@@ -51,6 +51,10 @@ class Budget:
         """Give the seconds that are left: never less than a millisecond, as 0 would be no limit."""
         return max(0.001, self._end - time.monotonic())
 
+    def over(self) -> bool:
+        """Say whether no time is left."""
+        return time.monotonic() >= self._end
+
     def wait(self, outcome: Outcome) -> float | None:
         """Say how long to wait before the next try; None: there is none."""
         if trouble(outcome) is None:

@@ -10,9 +10,11 @@ import asyncio
 import functools
 import ssl
 import time
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from foretell.client.patience import Budget
+from foretell.client.punctual import Timeouts, heed
 from foretell.client.wire import Call, Lost, Outcome, Reply
 from foretell.errors import InvalidInput, MissingExtra
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 LONGEST = 2000
 """Characters of an address: there is always room for the path of a call."""
+
+LARGEST = 16 * 2**20
+"""Bytes of an answer: a service never gives as many."""
 
 
 class Site(NamedTuple):
@@ -49,7 +54,11 @@ class Site(NamedTuple):
                 f"a service has an address like 'http://localhost:8000', got {url!r}: "
                 f"a key goes into key="
             )
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",  # a packed answer could be of any size
+        }
         if key is not None:
             if not key.isascii() or not key.isprintable() or " " in key or not key:
                 raise InvalidInput(
@@ -91,12 +100,15 @@ class Blocking:
     def send(self, call: Call, seconds: float) -> Outcome:
         """Send a call once."""
         request = self._site.request(call)
-        request.extensions["timeout"] = _Left(seconds)
+        request.extensions |= {"timeout": Timeouts(seconds), "trace": heed}
+        body = _Body()
         try:
-            response = self._http.send(request)
+            with closing(self._http.send(request, stream=True)) as response:
+                for part in response.iter_raw():
+                    body.add(part)
         except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
             return _lost(error, seconds)
-        return _reply(response)
+        return _reply(response, body)
 
     def ask(self, call: Call, seconds: float) -> Outcome:
         """Send a call until there is an answer or the time is over."""
@@ -126,12 +138,18 @@ class Awaited:
     async def send(self, call: Call, seconds: float) -> Outcome:
         """Send a call once."""
         request = self._site.request(call)
+        body = _Body()
         try:
-            async with asyncio.timeout(seconds):
-                response = await self._http.send(request)
+            async with (
+                asyncio.timeout(seconds),
+                aclosing(await self._http.send(request, stream=True)) as response,
+                aclosing(response.aiter_raw()) as parts,
+            ):
+                async for part in parts:
+                    body.add(part)
         except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
             return _lost(error, seconds)
-        return _reply(response)
+        return _reply(response, body)
 
     async def ask(self, call: Call, seconds: float) -> Outcome:
         """Send a call until there is an answer or the time is over."""
@@ -148,18 +166,17 @@ class Awaited:
         await self._http.aclose()
 
 
-class _Left(dict[str, float]):
-    """The timeouts of the phases of one request: to each, what the ones before it left.
+class _Body(bytearray):
+    """What an answer has brought so far."""
 
-    The library would give every phase (connect, write, read) the whole time.
-    """
+    def add(self, part: bytes) -> None:
+        self += part
+        if len(self) > LARGEST:
+            raise _TooLong
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self._budget = Budget(seconds)
 
-    def get(self, _phase: str, _default: object = None) -> float:
-        return self._budget.left()
+class _TooLong(Exception):
+    """An answer that does not end."""
 
 
 @functools.cache
@@ -170,10 +187,10 @@ def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _reply(response: httpx2.Response) -> Reply:
+def _reply(response: httpx2.Response, body: _Body) -> Reply:
     return Reply(
         response.status_code,
-        response.content,
+        bytes(body),
         response.headers.get("Content-Type", ""),
         response.headers.get("Retry-After", ""),
     )
@@ -182,6 +199,8 @@ def _reply(response: httpx2.Response) -> Reply:
 def _lost(error: Exception, seconds: float) -> Lost:
     import httpx2
 
+    if isinstance(error, _TooLong):
+        return Lost(f"the service answered with more than {LARGEST // 2**20} MB")
     if isinstance(error, TimeoutError | httpx2.TimeoutException):
         return Lost(f"the service gave no answer within {seconds:.3g} s")
     return Lost(f"the service cannot be reached: {str(error) or type(error).__name__}")

@@ -1,0 +1,114 @@
+"""A request ends in time, whatever a server does with it, and takes in no endless answer."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import pytest
+
+from foretell.client import ServiceUnavailable, transport
+from foretell.client.punctual import Timeouts, heed
+from tests.client.conftest import Make
+from tests.client.service import Fault, Service
+
+Misbehave: TypeAlias = Callable[[socket.socket], None]
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+
+
+def _slowly(connection: socket.socket, piece: bytes) -> None:
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        connection.sendall(piece)
+        time.sleep(0.01)
+
+
+def _trickled_head(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    _slowly(connection, b"x")
+
+
+def _trickled_body(connection: socket.socket) -> None:
+    connection.sendall(HEAD)
+    _slowly(connection, b" ")
+
+
+def _endless_body(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        connection.sendall(b" " * 65536)
+
+
+def _never_ready(connection: socket.socket) -> None:
+    _slowly(connection, b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+@contextlib.contextmanager
+def serving(misbehave: Misbehave) -> Iterator[str]:
+    """Do this to every connection."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def one(connection: socket.socket) -> None:
+            with connection, contextlib.suppress(OSError):
+                connection.recv(1000)
+                misbehave(connection)
+
+        def listen() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=one, args=(server.accept()[0],), daemon=True).start()
+
+        listening = threading.Thread(target=listen)
+        listening.start()
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            listening.join()
+
+
+@pytest.mark.parametrize("misbehave", [_trickled_head, _trickled_body, _endless_body, _never_ready])
+def test_a_decision_ends_in_time(
+    make: Make, misbehave: Misbehave, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "LARGEST", 2**40)
+    with serving(misbehave) as url:
+        client = make(url, timeout=0.2, fallback="pick")
+        begun = time.monotonic()
+        assert client.decide("c").mode == "fallback"
+        assert time.monotonic() - begun < 4.0
+
+
+class Slow:
+    """A connection that takes its time for each piece."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+
+    def read(self, most: int, timeout: float) -> bytes:
+        return b""
+
+    def write(self, data: bytes, timeout: float) -> None:
+        self.pieces.append(data)
+        time.sleep(0.02)
+
+
+def test_a_long_request_is_written_in_pieces_until_the_time_is_over() -> None:
+    stream = Slow()
+    heed("connection.connect_tcp.complete", {"return_value": stream})
+    data = bytes(range(256)) * 400
+    stream.write(data, timeout=Timeouts(60.0).get("write"))
+    assert b"".join(stream.pieces) == data
+    with pytest.raises(TimeoutError):
+        stream.write(data * 100, timeout=Timeouts(0.1).get("write"))
+
+
+def test_an_answer_has_a_largest_size(service: Service, make: Make) -> None:
+    service.always = Fault(status=200, body=b" " * 2**24 + b" ", kind="application/json")
+    with pytest.raises(ServiceUnavailable, match="answered with more than 16 MB"):
+        make(service.url, timeout=20.0).create_campaign(name="c")
