@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -49,6 +50,14 @@ class Waiting:
         if not inspect.iscoroutine(value):
             return value
         return asyncio.run_coroutine_threadsafe(value, self._loop).result(30)
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for something that comes true in another thread."""
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
 
 
 @pytest.fixture

@@ -15,20 +15,13 @@ import pytest
 
 from foretell.client import Decision, ServiceRefused
 from foretell.errors import InvalidInput
-from tests.client.conftest import Make, Waiting
+from tests.client.conftest import Make, Waiting, until
 from tests.client.service import GARBAGE, Fault, Service, problem
 
 
 def said(client: Any, result: Any) -> Any:
     """Wait for what a verb of a decision gives, as that of an AsyncClient is awaited."""
     return client.waited(result) if isinstance(client, Waiting) else result
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def test_every_verb_arrives_as_it_was_said(service: Service, make: Make) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from foretell.client import wire
-from tests.client.conftest import Make
+from foretell.client import OutboxUnusable, wire
+from foretell.client.outbox import Outbox
+from tests.client.conftest import Make, until
 from tests.client.service import Service
 
 
@@ -27,3 +31,84 @@ def test_no_failure_ends_the_sending(
 
 def _broken(*_: Any) -> None:
     raise RuntimeError("a defect")
+
+
+class FullDisk:
+    """A database on a disk that has room for a journal of few changes."""
+
+    def __init__(self, base: sqlite3.Connection, room: int) -> None:
+        self._base = base
+        self.room = room
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._base, name)
+
+    def executemany(self, statement: str, values: Sequence[Any]) -> None:
+        if len(values) > self.room:
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+        self._base.executemany(statement, values)
+
+
+def filled(path: Path, count: int) -> None:
+    box = Outbox(str(path))
+    for number in range(count):
+        box.put(b'{"decision_id":"d","event_id":"%d","value":1.0}' % number)
+    box.close()
+
+
+def with_room(monkeypatch: pytest.MonkeyPatch, room: int) -> list[FullDisk]:
+    disks: list[FullDisk] = []
+    prepare = Outbox._prepare
+
+    def prepared(box: Outbox) -> None:
+        prepare(box)
+        disks.append(FullDisk(box._base, room))
+        box._base = disks[-1]  # type: ignore[assignment]
+
+    monkeypatch.setattr(Outbox, "_prepare", prepared)
+    return disks
+
+
+def test_an_outbox_on_a_full_disk_drains_part_by_part(
+    service: Service, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(tmp_path / "outbox.db", 60)
+    with_room(monkeypatch, 3)
+    client = make(service.url, outbox=tmp_path / "outbox.db")
+    assert client.flush()
+    assert client.pending == 0
+    assert service.batches() == [[str(number) for number in range(60)]]
+
+
+def test_what_cannot_be_settled_is_sent_again_in_ever_smaller_batches_and_told_once(
+    service: Service,
+    make: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    filled(tmp_path / "outbox.db", 8)
+    service.verdict = lambda event: {"status": "rejected", "detail": "there is no such decision"}
+    disks = with_room(monkeypatch, 0)
+    client = make(service.url, outbox=tmp_path / "outbox.db")
+    for _ in range(3):
+        assert not client.flush(0.05)
+    until(lambda: len(service.batches()[-1]) == 1)
+    assert isinstance(client.trouble, OutboxUnusable)
+    assert client.pending == 8
+    assert [len(batch) for batch in service.batches()][:4] == [8, 4, 2, 1]
+    disks[-1].room = 100
+    assert client.flush()
+    assert len(client.rejected()) == 8
+    assert caplog.text.count("there is no such decision") == 8
+
+
+def test_an_outbox_is_opened_without_writing(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    filled(path, 1)
+    before = path.read_bytes()
+    opened = Outbox(str(path))
+    opened.close()
+    assert path.read_bytes() == before

@@ -15,7 +15,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -92,15 +92,9 @@ class Outbox:
 
     def settle(self, done: Sequence[int], rejected: Sequence[tuple[int, str]]) -> None:
         """Let go of what the service has; set aside what it will never take, with the reason."""
-        with self._lock, self._usable("written", "what was sent is sent again"), self._commit():
-            self._base.executemany(
-                "INSERT OR IGNORE INTO rejected SELECT seq, ?, ?, body FROM waiting WHERE seq = ?",
-                [(time.time(), reason, seq) for seq, reason in rejected],
-            )
-            self._base.executemany(
-                "DELETE FROM waiting WHERE seq = ?",
-                [(seq,) for seq in (*done, *(seq for seq, _ in rejected))],
-            )
+        reasons = {**dict.fromkeys(done), **dict(rejected)}
+        with self._lock, self._usable("written", "what was sent is sent again"):
+            self._let_go(sorted(reasons), reasons)
 
     def count(self) -> int:
         """Say how many events wait, of all who share the file."""
@@ -131,6 +125,25 @@ class Outbox:
         with self._lock:
             self._base.close()
 
+    def _let_go(self, seqs: Sequence[int], reasons: Mapping[int, str | None]) -> None:
+        """Do it at once, or in parts: the journal of a part may fit where a disk is full."""
+        now = time.time()
+        told = [(now, reasons[seq], seq) for seq in seqs if reasons[seq] is not None]
+        try:
+            with self._commit():
+                self._base.executemany(
+                    "INSERT OR IGNORE INTO rejected "
+                    "SELECT seq, ?, ?, body FROM waiting WHERE seq = ?",
+                    told,
+                )
+                self._base.executemany("DELETE FROM waiting WHERE seq = ?", [(n,) for n in seqs])
+        except sqlite3.OperationalError as error:
+            if len(seqs) <= 1 or error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                raise
+            half = len(seqs) // 2
+            self._let_go(seqs[:half], reasons)
+            self._let_go(seqs[half:], reasons)
+
     def _prepare(self) -> None:
         mark, tables = self._base.execute(
             "SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id"
@@ -143,6 +156,8 @@ class Outbox:
         with suppress(sqlite3.OperationalError):  # another process is at it; any journal is safe
             self._base.execute(f"PRAGMA journal_mode = {journal(sqlite3.sqlite_version_info)}")
         self._base.execute("PRAGMA synchronous = FULL")
+        if mark == _MARK:
+            return  # and nothing is written: it can be opened on a full disk
         with self._commit():
             for statement in _TABLES.split(";"):
                 self._base.execute(statement)

@@ -45,6 +45,7 @@ class Sender:
         self._refused: ServiceRefused | None = None
         self._up_to = outbox.head()
         self._largest = LARGEST
+        self._told: set[int] = set()
         self._tries = 0
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._run, name="foretell-sender", daemon=True)
@@ -117,18 +118,22 @@ class Sender:
         """Send one batch; give the seconds until the next one, None: when it is asked for."""
         try:
             rows = self.outbox.take(self._largest, self._up_to)
-            if not rows:
-                self._well()
-                return IDLE
-            outcome = self._http.send(wire.batch([row.body for row in rows]), PATIENCE)
-            try:
-                self._settle(rows, wire.receipts(outcome, len(rows)))
-            except (ServiceRefused, ServiceUnavailable) as error:
-                return self._failed(rows, error, asked_wait(outcome))
+            if rows:
+                return self._send(rows)
         except OutboxUnusable as error:
             return self._later(error)
         except Exception as error:  # noqa: BLE001 - what waits must be sent, whatever this was
             return self._later(ForetellError(f"the sending failed, and is tried again: {error!r}"))
+        self._well()
+        return IDLE
+
+    def _send(self, rows: list[Row]) -> float | None:
+        outcome = self._http.send(wire.batch([row.body for row in rows]), PATIENCE)
+        try:
+            receipts = wire.receipts(outcome, len(rows))
+        except (ServiceRefused, ServiceUnavailable) as error:
+            return self._failed(rows, error, asked_wait(outcome))
+        self._settle(rows, receipts)
         self._well()
         self._largest = min(LARGEST, 2 * self._largest)
         return 0.0
@@ -159,10 +164,18 @@ class Sender:
 
     def _let_go(self, done: list[Row], rejected: list[tuple[Row, str]]) -> None:
         for row, reason in rejected:  # said first: once they are settled, a flush returns
-            _log.warning("the service rejected %s: %s", row.body.decode(errors="replace"), reason)
-        self.outbox.settle(
-            [row.seq for row in done], [(row.seq, reason) for row, reason in rejected]
-        )
+            if row.seq not in self._told:
+                self._told.add(row.seq)
+                text = row.body.decode(errors="replace")
+                _log.warning("the service rejected %s: %s", text, reason)
+        try:
+            self.outbox.settle(
+                [row.seq for row in done], [(row.seq, reason) for row, reason in rejected]
+            )
+        except OutboxUnusable:
+            self._largest = max(1, (len(done) + len(rejected)) // 2)
+            raise
+        self._told.difference_update(row.seq for row, _ in rejected)
 
     def _later(self, error: ForetellError) -> float:
         self._trouble(error)
