@@ -17,7 +17,9 @@ from foretell.client.transport import Awaited
 
 
 class AsyncClient(Base[Coroutine[Any, Any, str | None]]):
-    """A `foretell.Client` whose methods are awaited, for the tasks of one event loop.
+    """A `foretell.Client` whose methods are awaited, in any event loop.
+
+    Each loop has connections of its own, and `close` closes those of the loop it is awaited in.
 
     Feedback is written to the outbox in a thread, and sent by the same sender thread as that of
     a `Client`: a busy loop does not delay it.

@@ -20,7 +20,7 @@ from foretell.client.fallback import Fallback, action_of
 from foretell.client.feedback import Feedback
 from foretell.client.outbox import Outbox
 from foretell.client.sender import Sender
-from foretell.client.transport import Blocking, Site
+from foretell.client.transport import CLOSED, Blocking, Site
 from foretell.errors import ForetellError, InvalidInput
 
 PATIENCE = 10.0
@@ -154,7 +154,7 @@ class Base(Feedback[Kept]):
                 f"make a client in each process"
             )
         if self._closed:
-            raise ClientClosed("this client is closed: make another one")
+            raise ClientClosed(CLOSED)
 
     def _mail(self) -> Sender:
         self._enter()

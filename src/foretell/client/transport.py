@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import functools
 import ssl
+import threading
 import time
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from foretell.client.errors import ClientClosed
 from foretell.client.patience import Budget
 from foretell.client.punctual import Timeouts, heed
 from foretell.client.wire import Call, Lost, Outcome, Reply
@@ -27,6 +29,8 @@ LONGEST = 2000
 
 LARGEST = 16 * 2**20
 """Bytes of an answer: a service never gives as many."""
+
+CLOSED = "this client is closed: make another one"
 
 
 class Site(NamedTuple):
@@ -106,7 +110,9 @@ class Blocking:
             with closing(self._http.send(request, stream=True)) as response:
                 for part in response.iter_raw():
                     body.add(part)
-        except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
+        except Exception as error:
+            if self._http.is_closed:
+                raise ClientClosed(CLOSED) from error
             return _lost(error, seconds)
         return _reply(response, body)
 
@@ -126,28 +132,32 @@ class Blocking:
 
 
 class Awaited:
-    """Sends calls from one event loop, over connections that are kept."""
+    """Sends calls from event loops, in each of them over connections that are kept for it."""
 
     def __init__(self, site: Site) -> None:
         """Connect when first asked."""
-        import httpx2
-
         self._site = site
-        self._http = httpx2.AsyncClient(timeout=None, verify=_tls())
+        self._lock = threading.Lock()
+        self._pools: dict[asyncio.AbstractEventLoop, httpx2.AsyncClient] = {}
+        self._closed = False
+        _tls()
 
     async def send(self, call: Call, seconds: float) -> Outcome:
         """Send a call once."""
         request = self._site.request(call)
+        http = self._pool()
         body = _Body()
         try:
             async with (
                 asyncio.timeout(seconds),
-                aclosing(await self._http.send(request, stream=True)) as response,
+                aclosing(await http.send(request, stream=True)) as response,
                 aclosing(response.aiter_raw()) as parts,
             ):
                 async for part in parts:
                     body.add(part)
-        except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
+        except Exception as error:
+            if http.is_closed:
+                raise ClientClosed(CLOSED) from error
             return _lost(error, seconds)
         return _reply(response, body)
 
@@ -162,8 +172,27 @@ class Awaited:
             await asyncio.sleep(wait)
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._http.aclose()
+        """Close the connections of the loop that runs; another loop's end with it."""
+        self._closed = True
+        with self._lock:
+            http = self._pools.pop(asyncio.get_running_loop(), None)
+        if http is not None:
+            await http.aclose()
+
+    def _pool(self) -> httpx2.AsyncClient:
+        """Give the connections of the loop that runs, and let go of those of loops that ended."""
+        import httpx2
+
+        if self._closed:
+            raise ClientClosed(CLOSED)
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if loop not in self._pools:
+                self._pools = {
+                    one: kept for one, kept in self._pools.items() if not one.is_closed()
+                }
+                self._pools[loop] = httpx2.AsyncClient(timeout=None, verify=_tls())
+            return self._pools[loop]
 
 
 class _Body(bytearray):
