@@ -156,7 +156,7 @@ def test_a_batch_that_is_too_large_is_split(service: Service, make: Make) -> Non
     assert client.rejected() == []
 
 
-@pytest.mark.parametrize("fault", [problem(413), Fault(status=413), problem(400), problem(422)])
+@pytest.mark.parametrize("fault", [problem(413), problem(400), problem(422)])
 def test_one_event_that_breaks_every_batch_is_set_aside(
     service: Service, make: Make, fault: Fault
 ) -> None:
@@ -169,6 +169,19 @@ def test_one_event_that_breaks_every_batch_is_set_aside(
     assert client.flush()
     assert list(service.events) == [str(number) for number in range(20) if number != 9]
     assert [json.loads(one.event)["event_id"] for one in client.rejected()] == ["9"]
+
+
+def test_what_a_proxy_finds_too_large_is_kept(service: Service, make: Make) -> None:
+    service.always = Fault(status=413, body=b"<html>")
+    client = make(service.url)
+    events = [client.reward("d", 1.0) for _ in range(4)]
+    until(lambda: bool(service.requests) and len(service.batches()[-1]) == 1)
+    until(lambda: client.trouble is not None)
+    assert client.rejected() == []
+    assert client.pending == 4
+    service.always = None
+    assert client.flush()
+    assert list(service.events) == events
 
 
 def test_what_the_service_rejects_is_set_aside_with_the_reason(

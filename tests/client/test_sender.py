@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +15,9 @@ import pytest
 
 from foretell.client import OutboxUnusable, wire
 from foretell.client.outbox import Outbox
+from foretell.client.sender import Sender
 from tests.client.conftest import Make, until
-from tests.client.service import Service
+from tests.client.service import Fault, Service
 
 
 def test_no_failure_ends_the_sending(
@@ -112,3 +117,64 @@ def test_an_outbox_is_opened_without_writing(tmp_path: Path) -> None:
     opened = Outbox(str(path))
     opened.close()
     assert path.read_bytes() == before
+
+
+def test_closing_raises_nothing_when_the_outbox_is_gone(
+    service: Service, make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.always = Fault(status=500)
+    client = make(service.url, outbox=tmp_path / "outbox.db")
+    client.reward("d", 1.0)
+    sender = of(client)
+    sender.outbox.close()
+    client.close()
+    assert "not everything was sent: the outbox" in caplog.text
+    sender._thread.join(20)
+    assert not sender._thread.is_alive()
+
+
+@pytest.mark.slow
+def test_closing_takes_its_time_once(service: Service, make: Make) -> None:
+    service.always = Fault(delay=8.0)
+    client = make(service.url)
+    client.reward("d", 1.0)
+    until(lambda: bool(service.requests))
+    begun = time.monotonic()
+    client.close(timeout=2.0)
+    assert 1.9 < time.monotonic() - begun < 3.5
+
+
+def test_flush_and_close_may_wait_for_ever(service: Service, make: Make) -> None:
+    client = make(service.url)
+    client.reward("d", 1.0)
+    assert client.flush(math.inf)
+    client.close(math.inf)
+    assert not of(client)._thread.is_alive()
+
+
+CHILD = """
+import multiprocessing, sys, foretell
+
+def work():
+    client = foretell.Client(sys.argv[1])
+    for _ in range(50):
+        client.reward("d", 1.0)
+
+if __name__ == "__main__":
+    child = multiprocessing.get_context("fork").Process(target=work)
+    child.start()
+    child.join()
+    sys.exit(child.exitcode)
+"""
+
+
+def test_feedback_is_sent_when_a_forked_child_ends_without_closing(service: Service) -> None:
+    service.faults.append(Fault(delay=0.3))
+    subprocess.run([sys.executable, "-c", CHILD, service.url], check=True)
+    assert len(service.events) == 50
+
+
+def of(client: Any) -> Sender:
+    """Give the sender of a client of either kind."""
+    sender: Sender = getattr(client, "_client", client)._sender
+    return sender

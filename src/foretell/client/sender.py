@@ -7,13 +7,14 @@ set aside; a key that it refuses stops the sending until the next flush.
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import threading
 import time
+from contextlib import suppress
 
 from foretell.client import wire
+from foretell.client.ending import at_end
 from foretell.client.errors import OutboxUnusable, ServiceRefused, ServiceUnavailable
 from foretell.client.outbox import Outbox, Row
 from foretell.client.patience import asked_wait, wait
@@ -26,6 +27,8 @@ PATIENCE = 10.0
 """Seconds that a batch may take."""
 IDLE = 30.0
 """Seconds after which an idle sender looks for what others left behind."""
+GRACE = 0.1
+"""Seconds that a sender has to stop when there is no time left."""
 
 _log = logging.getLogger("foretell.client")
 
@@ -50,7 +53,7 @@ class Sender:
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._run, name="foretell-sender", daemon=True)
         self._thread.start()
-        atexit.register(self.close)
+        self._take_back = at_end(self.close)
 
     def put(self, body: bytes) -> None:
         """Keep an event, and have it sent: at once, unless the service is in trouble."""
@@ -65,7 +68,7 @@ class Sender:
         What waits is tried at once, also with a key that was refused: if it is refused again,
         that is raised.
         """
-        end = time.monotonic() + timeout
+        end = time.monotonic() + min(timeout, threading.TIMEOUT_MAX)
         head = self.outbox.head()
         with self._changed:
             self._up_to = max(self._up_to, head)
@@ -81,20 +84,31 @@ class Sender:
         return True
 
     def close(self, timeout: float = 2.0) -> None:
-        """Send what can be sent in this time, then stop; the rest stays in the outbox."""
+        """Send what can be sent in this time, then stop; the rest stays in the outbox.
+
+        Nothing is raised: this is also done when the process ends.
+        """
         if self._closing or self._process != os.getpid():
             return
-        atexit.unregister(self.close)
+        self._take_back()
+        end = time.monotonic() + timeout
         try:
+            self._empty(timeout)
+        except ForetellError as error:
+            _log.warning("not everything was sent: %s", error)
+        finally:
+            with self._changed:
+                self._closing = True
+                self._changed.notify_all()
+        left = end - time.monotonic()
+        self._thread.join(min(max(left, GRACE), threading.TIMEOUT_MAX))
+
+    def _empty(self, timeout: float) -> None:
+        sent = False
+        with suppress(ServiceRefused):
             sent = self.flush(timeout)
-        except ForetellError:
-            sent = False
         if not sent:
             _log.warning("not everything was sent: %s", self.outbox.fate())
-        with self._changed:
-            self._closing = True
-            self._changed.notify_all()
-        self._thread.join(timeout)
 
     def _run(self) -> None:
         try:
@@ -144,9 +158,11 @@ class Sender:
         refused = isinstance(error, ServiceRefused)
         if error.status == 413 or (refused and error.status in {400, 422}):
             self._largest = max(1, len(rows) // 2)
-            if len(rows) == 1:
+            if len(rows) > 1:
+                return 0.0
+            if refused:
                 self._let_go([], [(rows[0], str(error))])
-            return 0.0
+                return 0.0
         if isinstance(error, ServiceRefused) and error.status in {401, 403}:
             self._trouble(error)
             self._refused = error
