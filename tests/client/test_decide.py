@@ -183,10 +183,17 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"url": "http://localhost:0"}, "an address like"),
     ({"url": "http://localhost:99999"}, "an address like"),
     ({"url": f"http://localhost/{'a' * 2000}"}, "an address like"),
-    ({"timeout": 0}, "above 0, got 0"),
-    ({"timeout": float("inf")}, "above 0, got inf"),
+    ({"timeout": 0}, "at most a day, got 0"),
+    ({"timeout": float("inf")}, "at most a day, got inf"),
+    ({"timeout": float("nan")}, "at most a day, got nan"),
+    ({"timeout": "1"}, "at most a day, got '1'"),
+    ({"timeout": None}, "at most a day, got None"),
     ({"key": "ftk_\n"}, "a key is made of"),
+    ({"key": "ftk ä"}, "a key is made of"),
     ({"key": ""}, "a key is made of"),
+    ({"key": 5}, "a key is made of"),
+    ({"outbox": ""}, "the path of a file, got ''"),
+    ({"outbox": 3}, "the path of a file, got 3"),
 ]
 
 
@@ -198,9 +205,25 @@ def test_settings_that_cannot_be_used_are_refused(
         make(**{"url": "http://localhost:1", **settings})
 
 
-def test_what_is_no_json_is_refused(service: Service, make: Make) -> None:
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+
+
+@pytest.mark.parametrize("value", [object(), "\ud800", ENDLESS])
+def test_what_is_no_json_is_refused(service: Service, make: Make, value: Any) -> None:
     with pytest.raises(InvalidInput, match="sent as JSON"):
-        make(service.url, fallback="pick").decide("c", context={"x": object()})
+        make(service.url, fallback="pick").decide("c", context={"x": value})
+
+
+@pytest.mark.parametrize("name", ["", "\ud800", "x" * 70_000, None, 5])
+def test_what_can_be_no_campaign_is_refused(service: Service, make: Make, name: Any) -> None:
+    client = make(service.url, fallback="pick")
+    with pytest.raises(InvalidInput, match="the name of the campaign must be a text") as caught:
+        client.decide(name)
+    assert len(str(caught.value)) < 300
+    with pytest.raises(InvalidInput, match="the name of the campaign"):
+        client.report(name)
+    assert service.requests == []
 
 
 def test_a_closed_client_says_so(service: Service, make: Make) -> None:

@@ -65,14 +65,19 @@ def test_feedback_on_a_fallback_is_dropped_and_counted(service: Service, make: M
     assert client.pending == 0
 
 
+EAST = timezone(timedelta(hours=2))
 BAD: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.reward("d", float("nan")), "finite number, got nan"),
     (lambda c: c.reward("d", "much"), "finite number, got 'much'"),
     (lambda c: c.reward("d", None), "finite number, got None"),
+    (lambda c: c.reward("d", 10**400), "finite number, got 1000"),
+    (lambda c: c.reward("d", 10**5000), "finite number, got a number of too many digits"),
     (lambda c: c.reward("", 1.0), "id of a decision must be a text"),
     (lambda c: c.reward(7, 1.0), "id of a decision must be a text"),
     (lambda c: c.signal("d", ""), "signal must be a text"),
     (lambda c: c.signal("d", 3), "signal must be a text"),
+    (lambda c: c.signal("d", "\ud800"), "signal must be a text"),
+    (lambda c: c.signal("d", "s", event_id="\udfff"), "event_id must be a text"),
     (lambda c: c.signal("d", "s", event_id="x" * 201), "event_id must be a text"),
     (lambda c: c.signal("d", "s", event_id=""), "event_id must be a text"),
     (lambda c: c.retract("d", None), "target must be a text"),
@@ -80,6 +85,10 @@ BAD: list[tuple[Callable[[Any], Any], str]] = [
     (
         lambda c: c.signal("d", "s", occurred_at=datetime(2026, 1, 1)),  # noqa: DTZ001
         "must have a time zone",
+    ),
+    (
+        lambda c: c.signal("d", "s", occurred_at=datetime.min.replace(tzinfo=EAST)),
+        "between the years 1 and 9999",
     ),
 ]
 

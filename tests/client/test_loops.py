@@ -61,7 +61,7 @@ def test_a_client_serves_several_loops_at_once(service: Service) -> None:
 
 def test_who_decides_while_the_client_is_closed_is_told(service: Service, make: Make) -> None:
     service.always = Fault(delay=0.2)
-    client = make(service.url, timeout=20.0, fallback="pick")
+    client = make(service.url, timeout=10.0)
     told: list[BaseException] = []
 
     def decide() -> None:

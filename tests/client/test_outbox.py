@@ -202,7 +202,7 @@ def test_the_database_of_something_else_is_left_alone(make: Make, tmp_path: Path
 
 
 def test_an_outbox_that_cannot_be_written_is_one_clear_error(make: Make, tmp_path: Path) -> None:
-    for path in (tmp_path / "no" / "such" / "folder.db", tmp_path):
+    for path in (tmp_path / "no" / "such" / "folder.db", tmp_path, "a\0b", "\ud800"):
         with pytest.raises(OutboxUnusable, match="cannot be opened"):
             make("http://localhost:1", outbox=path)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import threading
 from abc import abstractmethod
@@ -57,12 +56,14 @@ class Base(Feedback[Kept]):
         outbox: str | os.PathLike[str] | None = None,
     ) -> None:
         """Check the settings; connections, the outbox and its thread come with the first use."""
-        if not 0 < timeout < math.inf:
-            raise InvalidInput(f"timeout must be a number of seconds above 0, got {timeout!r}")
+        if not _is_time(timeout):
+            raise InvalidInput(
+                f"timeout must be a number of seconds above 0, at most a day, got {timeout!r}"
+            )
         self._site = Site.of(url, key)
         self._timeout = timeout
         self._fallback = fallback
-        self._path = None if outbox is None else os.fspath(outbox)
+        self._path = _file(outbox)
         self._lock = threading.Lock()
         self._sender: Sender | None = None
         self._process: int | None = None
@@ -162,3 +163,27 @@ class Base(Feedback[Kept]):
             if self._sender is None:
                 self._sender = Sender(Outbox(self._path), Blocking(self._site))
             return self._sender
+
+
+def _is_time(timeout: float) -> bool:
+    """Say whether a decision can take so many seconds."""
+    try:
+        return 0 < timeout <= 86400
+    except (TypeError, ValueError):
+        return False
+
+
+def _file(outbox: str | os.PathLike[str] | None) -> str | None:
+    """Give the path of an outbox; None: there is no file."""
+    if outbox is None:
+        return None
+    try:
+        path = os.fspath(outbox)
+    except TypeError:
+        path = ""
+    if not path:
+        raise InvalidInput(
+            f"outbox must be the path of a file, got {outbox!r}: leave it out to keep feedback "
+            f"in memory"
+        )
+    return path

@@ -35,19 +35,32 @@ def new_id() -> str:
 
 def text(what: str, value: str) -> str:
     """Give a name or an id, if it can be one."""
-    if not isinstance(value, str) or not 1 <= len(value) <= 200:
-        raise InvalidInput(f"the {what} must be a text of 1 to 200 characters, got {value!r}")
+    if not isinstance(value, str) or not 1 <= len(value) <= 200 or not _is_unicode(value):
+        raise InvalidInput(f"the {what} must be a text of 1 to 200 characters, got {shown(value)}")
     return value
+
+
+def shown(value: object) -> str:
+    """Show a value in a sentence, or the beginning of a long one.
+
+    >>> shown("a"), shown("a" * 1000)[-5:], shown(10**5000)
+    ("'a'", 'aa...', 'a number of too many digits')
+    """
+    try:
+        whole = repr(value)
+    except ValueError:
+        return "a number of too many digits"
+    return whole if len(whole) <= 300 else whole[:100] + "..."
 
 
 def number(value: float) -> float:
     """Give a reward, if it can be one; NumPy's numbers are taken too."""
     try:
         plain = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         plain = math.nan
     if not math.isfinite(plain):
-        raise InvalidInput(f"a reward must be a finite number, got {value!r}")
+        raise InvalidInput(f"a reward must be a finite number, got {shown(value)}")
     return plain
 
 
@@ -59,4 +72,18 @@ def moment(value: datetime | str | None) -> str | None:
         raise InvalidInput(
             f"occurred_at must have a time zone, got {value!r}: give it tzinfo=timezone.utc"
         )
-    return value.astimezone(UTC).isoformat()
+    try:
+        return value.astimezone(UTC).isoformat()
+    except OverflowError as error:
+        raise InvalidInput(
+            f"occurred_at must be a time between the years 1 and 9999 in UTC, got {value!r}"
+        ) from error
+
+
+def _is_unicode(value: str) -> bool:
+    """Say whether a text can be sent: half a surrogate pair cannot."""
+    try:
+        value.encode()
+    except UnicodeError:
+        return False
+    return True

@@ -181,7 +181,7 @@ class Outbox:
     def _usable(self, what: str, advice: str) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError) as error:
             raise OutboxUnusable(
                 f"the outbox {self._path or 'in memory'} cannot be {what}: {error}: {advice}"
             ) from error

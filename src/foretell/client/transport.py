@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import re
 import ssl
 import threading
 import time
@@ -64,7 +65,7 @@ class Site(NamedTuple):
             "Accept-Encoding": "identity",  # a packed answer could be of any size
         }
         if key is not None:
-            if not key.isascii() or not key.isprintable() or " " in key or not key:
+            if not isinstance(key, str) or not re.fullmatch("[!-~]+", key):
                 raise InvalidInput(
                     "a key is made of letters, digits and signs: check how it is read"
                 )

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from foretell.client.errors import ServiceRefused, ServiceUnavailable
+from foretell.client.events import text
 from foretell.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -153,11 +154,11 @@ def _is_problem(reply: Reply) -> bool:
 
 
 def _part(name: str) -> str:
-    return quote(str(name), safe="")
+    return quote(text("name of the campaign", name), safe="")
 
 
 def _json(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidInput(f"this cannot be sent as JSON: {error}") from error
