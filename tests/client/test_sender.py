@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from foretell.client import OutboxUnusable, wire
+from foretell.client import OutboxUnusable, outbox, wire
 from foretell.client.outbox import Outbox
 from foretell.client.sender import Sender
 from tests.client.conftest import Make, until
@@ -108,6 +108,15 @@ def test_what_cannot_be_settled_is_sent_again_in_ever_smaller_batches_and_told_o
     assert client.flush()
     assert len(client.rejected()) == 8
     assert caplog.text.count("there is no such decision") == 8
+
+
+def test_a_new_outbox_has_the_journal_with_which_it_drains_on_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "journal", lambda version: "PERSIST")
+    for _ in range(2):
+        filled(tmp_path / "outbox.db", 100)
+        assert (tmp_path / "outbox.db-journal").stat().st_size > 65536
 
 
 def test_an_outbox_is_opened_without_writing(tmp_path: Path) -> None:

@@ -33,8 +33,15 @@ CREATE TABLE IF NOT EXISTS waiting (
 CREATE TABLE IF NOT EXISTS rejected (
     seq INTEGER PRIMARY KEY, rejected_at REAL NOT NULL, reason TEXT NOT NULL, body BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS spare (body BLOB NOT NULL);
 PRAGMA application_id = {_MARK};
 """
+_SPARE = (
+    "INSERT INTO spare VALUES (zeroblob(65536))",
+    "UPDATE spare SET body = randomblob(65536); DELETE FROM spare",
+)
+"""This leaves a journal beside the file which is large enough to let go of events: a new outbox
+makes it while there is room, so that it drains though the disk is full."""
 
 
 class Row(NamedTuple):
@@ -158,9 +165,10 @@ class Outbox:
         self._base.execute("PRAGMA synchronous = FULL")
         if mark == _MARK:
             return  # and nothing is written: it can be opened on a full disk
-        with self._commit():
-            for statement in _TABLES.split(";"):
-                self._base.execute(statement)
+        for statements in (_TABLES, *_SPARE):
+            with self._commit():
+                for statement in statements.split(";"):
+                    self._base.execute(statement)
 
     @contextmanager
     def _commit(self) -> Iterator[None]:
