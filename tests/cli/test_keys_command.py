@@ -31,6 +31,9 @@ def test_keys_are_made_listed_and_revoked_at_a_running_service(tmp_path: Path) -
         assert web["key"] not in json.dumps(listed)
         assert foretell("keys", "revoke", web["id"], variables=place).returncode == 0
         assert server.ask("GET", "/v1/campaigns")[0] == 401
+        rotated = foretell("keys", "rotate", variables=place)
+        assert rotated.returncode == 0, rotated.stderr
+        assert "signed with secret 1 since" in rotated.stdout
         for arguments, sentence in [
             (("revoke", web["id"]), "there is no key"),
             (("revoke", listed[0]["id"]), "the last key with the scope admin"),
@@ -52,6 +55,7 @@ def test_keys_are_made_in_the_database_of_a_stopped_service(tmp_path: Path) -> N
         assert locked.returncode == 2
         assert "another process writes to the database 'foretell.db'" in locked.stderr
         assert "--url" in locked.stderr
+    assert "secret 1" in foretell("keys", "rotate", cwd=tmp_path).stdout
     made = foretell("keys", "make", "lost-key", "--scope", "admin", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     key = made.stdout.splitlines()[0]

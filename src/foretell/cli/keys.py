@@ -28,7 +28,7 @@ Given = TypeVar("Given")
 
 @click.group()
 def keys() -> None:
-    """List, make and revoke keys.
+    """List, make and revoke keys, and change the secret that signs decision ids.
 
     Give --url and --key for a running service, or --db for the database of a stopped one.
     """
@@ -84,6 +84,14 @@ def revoke_key(id: str, url: str | None, key: str | None, db: str | None) -> Non
     click.echo(f"The key {id} is not valid any more.")
 
 
+@keys.command("rotate")
+@place_options
+def rotate_secret(url: str | None, key: str | None, db: str | None) -> None:
+    """Sign decision ids with a new secret; keys and the ids there are stay valid."""
+    rotated = _keeper(url, key, db).rotated()
+    click.echo(f"Decision ids are signed with secret {rotated.secret} since {rotated.since}.")
+
+
 def _print_json(value: object) -> None:
     click.echo(json.dumps(msgspec.to_builtins(value), indent=2))
 
@@ -106,6 +114,8 @@ class _Keeper(Protocol):
 
     def revoked(self, key_id: str) -> None: ...
 
+    def rotated(self) -> api.Rotated: ...
+
 
 def _keeper(url: str | None, key: str | None, db: str | None) -> _Keeper:
     at = address(url, db)
@@ -127,6 +137,9 @@ class _Service:
     def revoked(self, key_id: str) -> None:
         self._remote.ask("DELETE", f"/v1/keys/{quote(key_id, safe='')}", NoneType)
 
+    def rotated(self) -> api.Rotated:
+        return self._remote.ask("POST", "/v1/secrets", api.Rotated)
+
 
 class _Database:
     """The database of a service that is stopped: its engine is opened for a moment."""
@@ -145,6 +158,9 @@ class _Database:
 
     def revoked(self, key_id: str) -> None:
         self._done(lambda engine: engine.revoke_key(key_id))
+
+    def rotated(self) -> api.Rotated:
+        return self._done(lambda engine: engine.rotate())
 
     def _done(self, work: Callable[[Engine], Coroutine[Any, Any, Given]]) -> Given:
         with serve_extra():
