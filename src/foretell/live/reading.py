@@ -73,8 +73,7 @@ class Reading(Core):
         seq = self.log.about(live.number, token.round)[0].seq
         await self.durable()
         policy = self.policy_at(live.number, seq)
-        context = self.log.contexts([seq]).get(seq)
-        return stories.story(decision_id, live, seq, facts, context, policy)
+        return stories.story(decision_id, live, seq, facts, self.log.context(seq), policy)
 
     async def log_page(self, name: str, after: int = 0, limit: int = 100) -> api.LogPage:
         """Give lines of a campaign's log after a line."""
@@ -113,11 +112,7 @@ class Reading(Core):
             for seq, event in about.items()
             if (decided := decisions.get(event.round)) and decided.at == event.made
         }
-        contexts = self.log.contexts([*about])
-        return [
-            stories.log_line(live.setup, line, ids.get(line.seq), contexts.get(line.seq))
-            for line in lines
-        ]
+        return [stories.log_line(live.setup, line, ids.get(line.seq)) for line in lines]
 
     def _current(self, name: str) -> Running:
         live = self.live(name)

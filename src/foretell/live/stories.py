@@ -16,7 +16,7 @@ from foretell.live.store.lines import Stored
 
 
 def story(
-    decision_id: str, live: Running, seq: int, facts: Facts, context: bytes | None, policy: str
+    decision_id: str, live: Running, seq: int, facts: Facts, context: bytes, policy: str
 ) -> api.Story:
     """Give all about one decision, which was made by `policy`."""
     campaign, setup, decided = live.campaign, live.setup, facts.decided
@@ -57,13 +57,8 @@ def _story_line(setup: Setup, seq: int, event: AnyEvent, status: api.Verdict) ->
     )
 
 
-def log_line(
-    setup: Setup, stored: Stored, decision_id: str | None = None, context: bytes | None = None
-) -> api.LogLine:
-    """Write a line of the log with names in place of numbers.
-
-    `decision_id` and `context` are those of the decision that it is about.
-    """
+def log_line(setup: Setup, stored: Stored, decision_id: str | None = None) -> api.LogLine:
+    """Write a line of the log with names in place of numbers; the id is that of its decision."""
     event = stored.event
     body: dict[str, Any] = {
         name: value
@@ -73,8 +68,6 @@ def log_line(
     }
     if decision_id is not None:
         body["decision_id"] = decision_id
-    if context is not None:
-        body["context"] = msgspec.json.decode(context)
     if isinstance(event, Decided):
         body["action"] = setup.actions[event.action]
         body["eligible"] = _eligible(setup, event)

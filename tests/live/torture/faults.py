@@ -11,6 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import apsw
 
@@ -18,6 +19,7 @@ from foretell.live import api, upkeep
 from foretell.live import engine as engines
 from foretell.live.engine import Engine
 from foretell.live.problems import LogClosed
+from foretell.live.store import committer
 from tests.live.torture.disk import LOSSES, Disk, Fault, Loss
 from tests.live.torture.examine import Totals, examine
 from tests.live.torture.power import abandon
@@ -30,13 +32,13 @@ PATIENCE = 60.0
 
 @contextlib.contextmanager
 def quickly() -> Iterator[None]:
-    """Try again soon, and keep snapshots often."""
-    lines, upkeep.SNAPSHOT_LINES = upkeep.SNAPSHOT_LINES, 120
-    seconds, engines.REOPEN_SECONDS = engines.REOPEN_SECONDS, 0.01
-    try:
+    """Try again soon, keep snapshots often, and let no journal fill a small disk by itself."""
+    with (
+        mock.patch.object(upkeep, "SNAPSHOT_LINES", 120),
+        mock.patch.object(engines, "REOPEN_SECONDS", 0.01),
+        mock.patch.object(committer, "PAGES", 100),
+    ):
         yield
-    finally:
-        upkeep.SNAPSHOT_LINES, engines.REOPEN_SECONDS = lines, seconds
 
 
 async def until(holds: Callable[[], bool]) -> bool:
@@ -45,6 +47,18 @@ async def until(holds: Callable[[], bool]) -> bool:
         if holds():
             return True
         await asyncio.sleep(0.01)
+    return False
+
+
+async def reopened(engine: Engine) -> bool:
+    """Wait until the log is open, and nothing that began on a bad disk can close it again."""
+    for _ in range(10):
+        if not await until(lambda: engine.closed is None):
+            return False
+        await engine.log.committer.idle()
+        await asyncio.sleep(0.01)
+        if engine.closed is None:
+            return True
     return False
 
 
@@ -103,7 +117,7 @@ async def fill_up(
             totals.violations += await refusals(engine, traffic)
             await asyncio.sleep(0.1)
             free()
-            if not await until(lambda: engine.closed is None):
+            if not await reopened(engine):
                 totals.violations.append("failed: the log does not open again")
                 break
             totals.kills += 1
@@ -214,7 +228,7 @@ async def errors(folder: Path, seed: int, rounds: int) -> Totals:
             disk.fault = failing(operation, ending, rng.randrange(0, 12), times, kind)
             await traffic.run(service, 60)
             disk.fault, disk.reads_fail = (lambda *_: None), False
-            if not await until(lambda: engine.closed is None):
+            if not await reopened(engine):
                 totals.violations.append(f"failed: the log stays closed after {operation}")
                 break
             lines = (await examine(str(path), traffic.book, service, totals)).lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import apsw
@@ -39,19 +39,16 @@ class Beside:
         """Give the first row, or None."""
         return next(self._rows(sql, bindings), None)
 
-    def contexts(self, seqs: Sequence[int]) -> dict[int, bytes]:
-        """Give the contexts of those decisions, by their lines, that have one."""
-        found = {}
-        for row in self._rows(
-            "SELECT seq, campaign, unit, context, checksum FROM personal "
-            "WHERE seq IN (SELECT value FROM json_each(?))",
-            (msgspec.json.encode(seqs).decode(),),
-        ):
-            if not sound(*row):
-                raise Damaged("the context of line", row[0])
-            if row[3]:
-                found[row[0]] = row[3]
-        return found
+    def context(self, seq: int) -> bytes:
+        """Give the context of a decision, empty where there is none."""
+        row = self._one(
+            "SELECT seq, campaign, unit, context, checksum FROM personal WHERE seq = ?", (seq,)
+        )
+        if row is None:
+            return b""
+        if not sound(*row):
+            raise Damaged("the context of line", seq)
+        return row[3]
 
     def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
         """Give the newest snapshot of a campaign and its line, or raise `Damaged`."""
