@@ -29,10 +29,10 @@ serve: $(STAMP) ## Start the decision service at port 8000, on foretell.db (FLAG
 	$(BIN)/foretell serve $(FLAGS)
 
 test: lint browser ## Run every check and every test
-	$(BIN)/python -m pytest -q -n $(JOBS)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
 
 check: lint ## The fast loop: every check, and the tests that neither compile nor take long
-	$(BIN)/python -m pytest -m "not compiled and not slow" -q -n $(JOBS)
+	$(BIN)/python -m pytest -m "not compiled and not slow" -q -n $(JOBS) --dist loadgroup
 
 browser: # the report is tested in a real one
 	command -v chromium google-chrome chrome > /dev/null || { \

@@ -37,7 +37,7 @@ def test_a_relaxed_server_loses_nothing_when_only_its_process_ends(folder: Path)
     ],
 )
 def test_a_broken_server_is_found_out(folder: Path, broken: str, seen: tuple[str, ...]) -> None:
-    totals = asyncio.run(CrashLoop(folder, seed=3, broken=broken).run(kills=40, most=1))
+    totals = asyncio.run(CrashLoop(folder, seed=3, broken=broken).run(kills=400, most=1))
     assert sum(totals.count(word) for word in seen) > 0
 
 
