@@ -40,6 +40,8 @@ def parse_query(kind: type[Request], text: bytes) -> Any:
         ...
     foretell.live.problems.BadParameter: limit: Expected `int` >= 1
     """
+    if not text:
+        return kind()
     try:
         pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError:
