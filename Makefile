@@ -10,6 +10,7 @@ LOCK := requirements.lock
 LOCK_NOTE := \# All extras, pinned for Python 3.11+ on every platform; made by `make lock`.
 
 export UV_PYTHON_DOWNLOADS := never
+unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which then need not compile all again
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -29,10 +30,10 @@ serve: $(STAMP) ## Start the decision service at port 8000, on foretell.db (FLAG
 	$(BIN)/foretell serve $(FLAGS)
 
 test: lint browser ## Run every check and every test
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
+	$(BIN)/python -m pytest -q -n $(JOBS)
 
 check: lint ## The fast loop: every check, and the tests that neither compile nor take long
-	$(BIN)/python -m pytest -m "not compiled and not slow" -q -n $(JOBS) --dist loadgroup
+	$(BIN)/python -m pytest -m "not compiled and not slow" -q -n $(JOBS)
 
 browser: # the report is tested in a real one
 	command -v chromium google-chrome chrome > /dev/null || { \

@@ -66,7 +66,6 @@ def test_a_figure_is_found_by_its_number_and_a_wrong_one_by_the_nearest() -> Non
 
 @pytest.mark.compiled
 @pytest.mark.slow
-@pytest.mark.xdist_group("report")
 class TestReport:
     """One small reproduction, looked at from all sides."""
 
