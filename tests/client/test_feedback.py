@@ -117,6 +117,7 @@ ANSWERS_NOTHING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ANSWERS_NOTHING.values(), ids=ANSWERS_NOTHING)
 def test_the_same_events_are_sent_until_answered_for_and_count_once(
     service: Service, make: Make, fault: Fault

@@ -68,6 +68,7 @@ def test_a_policy_that_comes_later_knows_as_much_as_one_from_the_beginning(
         assert served.fingerprint("switched") == fresh.fingerprint("switched")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [*ORDER_FREE, "nsd-adaptive", "nsd-kl-glr"])
 @pytest.mark.parametrize(
     "change",
@@ -103,6 +104,7 @@ def test_a_change_of_a_rule_is_a_logged_refold(
             assert state == fresh.fingerprint()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [*ORDER_FREE, "nsd-adaptive", "nsd-kl-glr"])
 @pytest.mark.parametrize(
     "change", [{"signal_window": 99.0}, {"reward_window": 99.0}, {"signal_window": 9.0}], ids=str
