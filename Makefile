@@ -61,7 +61,7 @@ bench-live: $(STAMP) ## Run the benchmarks of the service
 	$(BIN)/python -m benchmarks live --out out/bench-live.json
 
 torture: $(STAMP) ## Kill, cut, fill and damage the live service for long; the report goes to out/torture
-	$(BIN)/python -m tests.live.torture --out out/torture
+	$(BIN)/python -m tests.torture --out out/torture
 
 lock: $(STAMP) ## Make requirements.lock again from pyproject.toml (UPGRADE=1 takes newer versions)
 	cp $(LOCK) .venv/$(LOCK)

@@ -32,8 +32,8 @@ OPEN_DECISIONS = 1_000_000
 
 _FILL = """
 import asyncio, json, os, sys
-from foretell.live import api
-from foretell.live.engine import Engine
+from foretell.service import api
+from foretell.service.engine.engine import Engine
 
 async def fill(path, total):
     engine = await Engine.open(path, admin_key=sys.argv[3])

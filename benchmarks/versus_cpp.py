@@ -22,9 +22,9 @@ from benchmarks.measure import Outcome, in_turns, ratio
 from benchmarks.numba_nsd_ucrl2 import nsd_ucrl2
 from benchmarks.numba_ucb import ucb
 from foretell.policies import start
-from foretell.sim.batch import stream
 from foretell.sim.compiled import compiled_player
 from foretell.sim.run import new_record, run
+from foretell.sim.simulate import stream
 from foretell.worlds.paper import CHANGES, HORIZON, LAW, THETA
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from foretell.live.settings import settings_markdown
 from foretell.policies import policy_markdown
-from foretell.studies.leaderboard import load_leaderboard
-from foretell.studies.leaderboard_report import markdown
+from foretell.service.settings import settings_markdown
+from foretell.studies.leaderboard.board import load_leaderboard
+from foretell.studies.leaderboard.report import markdown
 
 DOCS = Path(__file__).parent
 

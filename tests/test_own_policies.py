@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 import foretell as ft
-from foretell.policies.argmax import argmax
+from foretell.policies.parts.argmax import argmax
 from foretell.policies.verbs import begin, choose, credit, observe, play
 
 

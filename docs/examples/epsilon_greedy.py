@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 import foretell as ft
-from foretell.policies.argmax import argmax
-from foretell.policies.law import Law, law_observe, law_play, new_law
-from foretell.policies.theta import Rewards, add_reward, new_rewards, reward_mean
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.law import Law, law_observe, law_play, new_law
+from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, reward_mean
 from foretell.policies.verbs import begin, choose, credit, observe, play
 from foretell.types import Bools, Floats
 

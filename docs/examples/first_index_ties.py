@@ -20,7 +20,7 @@ import numpy as np
 
 import foretell as ft
 from foretell.errors import InvalidInput
-from foretell.policies.argmax import TIE
+from foretell.policies.parts.argmax import TIE
 from foretell.policies.verbs import begin, choose, credit, indices, observe, play
 from foretell.types import Bools, Floats
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         policy_table,
         register,
     )
-    from foretell.policies.check import check_policy
+    from foretell.policies.conformance import check_policy
     from foretell.sim import Batch, Batches, load, simulate
     from foretell.types import Problem
     from foretell.worlds import (
@@ -121,7 +121,7 @@ __all__ = [
 _LATER = {
     "foretell.agent": ("Agent", "Decision"),
     "foretell.client": ("AsyncClient", "Client"),
-    "foretell.policies.check": ("check_policy",),
+    "foretell.policies.conformance": ("check_policy",),
     "foretell.sim": ("Batch", "Batches", "load", "simulate"),
     "foretell.types": ("Problem",),
     "foretell.worlds": (

@@ -6,10 +6,10 @@
     ├── MissingExtra       an optional part is not installed (also an ImportError)
     ├── DecisionError      feedback that fits no open decision (also a LookupError)
     ├── DamagedFile        a saved file that cannot be trusted
-    └── PolicyDefect       a policy broke one of the laws in `foretell.policies.check`
+    └── PolicyDefect       a policy broke one of the laws in `foretell.policies.conformance`
 
 The client's own errors are in `foretell.client.errors`, those of the service in
-`foretell.live.problems`.
+`foretell.service.model.errors`.
 
 A message is one sentence: what is wrong, what was got, what to do.
 """

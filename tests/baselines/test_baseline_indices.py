@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scipy import optimize, special
 
 from foretell.policies import DUcb, Exp3S, GlrKlUcb, KlUcb, MetaBio, SignalGlrKlUcb, start
-from foretell.policies.bernoulli_kl import bernoulli_kl, kl_upper
 from foretell.policies.d_ts import DTs
-from foretell.policies.prefix_grid import WIDTH, grid_add, grid_before, new_prefix_grid
-from foretell.policies.reward_change_test import glr_statistic, glr_threshold
-from foretell.policies.signal_change_test import (
+from foretell.policies.parts.bernoulli_kl import bernoulli_kl, kl_upper
+from foretell.policies.parts.prefix_grid import WIDTH, grid_add, grid_before, new_prefix_grid
+from foretell.policies.parts.reward_change_test import glr_statistic, glr_threshold
+from foretell.policies.parts.signal_change_test import (
     MOST_KEPT,
     change_statistic,
     log_gamma,

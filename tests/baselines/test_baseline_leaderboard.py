@@ -15,10 +15,10 @@ import pytest
 
 import foretell as ft
 from foretell.errors import InvalidInput
-from foretell.studies import leaderboard_cells
-from foretell.studies.leaderboard import Leaderboard, load_leaderboard, run_leaderboard
-from foretell.studies.leaderboard_entrants import entrants, window_family
-from foretell.studies.leaderboard_score import cross_fitted, geometric_mean, ratio
+from foretell.studies.leaderboard import cells as leaderboard_cells
+from foretell.studies.leaderboard.board import Leaderboard, load_leaderboard, run_leaderboard
+from foretell.studies.leaderboard.entrants import entrants, window_family
+from foretell.studies.leaderboard.score import cross_fitted, geometric_mean, ratio
 from foretell.worlds import SuiteEntry, suite_entry
 
 TINY = (
@@ -132,7 +132,7 @@ def test_a_damaged_cell_is_run_again(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, {folder!r})
-from foretell.studies.leaderboard_cells import Bench
+from foretell.studies.leaderboard.cells import Bench
 from test_baseline_leaderboard import run
 from pathlib import Path
 measured, plain = [], Bench._run

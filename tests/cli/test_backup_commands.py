@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.server import CAMPAIGN, KEY, Server, foretell
+from tests.service.server import CAMPAIGN, KEY, Server, foretell
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.server import KEY, Server, foretell
+from tests.service.server import KEY, Server, foretell
 
 pytestmark = pytest.mark.slow
 

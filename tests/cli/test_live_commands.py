@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.live.server import foretell
+from tests.service.server import foretell
 
 LEAN = """
 import sys

@@ -178,7 +178,7 @@ def test_no_keys_are_made_in_an_empty_file(tmp_path: Path, command: tuple[str, .
 
 
 def test_no_keys_are_made_in_a_database_without_lines(tmp_path: Path) -> None:
-    from foretell.live.store.schema import connect
+    from foretell.service.log.sqlite.connection import connect
 
     path = str(tmp_path / "some.db")
     connect(path, write=True).close()

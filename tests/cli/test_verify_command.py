@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from foretell.live.snapshot import pack, unpack
-from foretell.live.store.record import seal
-from tests.live.server import CAMPAIGN, Server, foretell
+from foretell.service.log.record import seal
+from foretell.service.model.snapshot import pack, unpack
+from tests.service.server import CAMPAIGN, Server, foretell
 
 pytestmark = pytest.mark.slow
 EVENTS = 300

@@ -7,8 +7,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from foretell.client.patience import LONGEST, Budget, asked_wait, wait
-from foretell.client.wire import Lost, Reply
+from foretell.client.backoff import LONGEST, Budget, asked_wait, wait
+from foretell.client.calls import Lost, Reply
 
 
 @pytest.mark.parametrize("tries", [1, 2, 5, 9, 10**6])

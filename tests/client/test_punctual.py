@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from foretell.client import ServiceUnavailable, transport
-from foretell.client.punctual import Timeouts, heed
+from foretell.client.deadline import Timeouts, heed
 from tests.client.conftest import Make
 from tests.client.service import Fault, Service
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from foretell.client import OutboxUnusable, outbox, wire
+from foretell.client import OutboxUnusable, outbox
+from foretell.client import calls as wire
 from foretell.client.outbox import Outbox
 from foretell.client.sender import Sender
 from tests.client.conftest import Make, until

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from foretell.policies.argmax import argmax, argmax_shares
+from foretell.policies.parts.argmax import argmax, argmax_shares
 
 DRAWS = 4000
 

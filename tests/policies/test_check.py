@@ -8,7 +8,7 @@ import pytest
 
 import foretell as ft
 from foretell.errors import PolicyDefect
-from foretell.policies.check import LAWS
+from foretell.policies.conformance import LAWS
 from foretell.policies.ucb import UcbState
 from foretell.policies.verbs import credit, uncredit
 from tests.policies.wrong_policies import (

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretell.policies.latest import EMPTY, Latest, add_latest, drop_before, new_latest
+from foretell.policies.parts.latest import EMPTY, Latest, add_latest, drop_before, new_latest
 from tests.reference.sets import NaiveLatest
 
 rounds_in_any_order = st.lists(st.integers(0, 400), unique=True, max_size=120)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from foretell.policies.optimism import optimistic_value, sort_signals
+from foretell.policies.parts.optimism import optimistic_value, sort_signals
 from tests.reference.optimism import Case, algorithm_2, linear_programs
 
 BLOCK = 100

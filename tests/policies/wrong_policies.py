@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import foretell as ft
-from foretell.policies.argmax import argmax
 from foretell.policies.nsd_ucrl2 import NsdUcrl2State
+from foretell.policies.parts.argmax import argmax
 from foretell.policies.sw_ucb import SwUcbState
 from foretell.policies.ucb import UcbState
 from foretell.policies.verbs import (

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from foretell.policies.kl_bounds import mixture_level, upper_mean
-from foretell.policies.klmax import klmax
-from foretell.policies.theta import add_reward, new_rewards
+from foretell.policies.parts.kl_bounds import mixture_level, upper_mean
+from foretell.policies.parts.klmax import klmax
+from foretell.policies.parts.theta import add_reward, new_rewards
 
 RUNS = 250
 

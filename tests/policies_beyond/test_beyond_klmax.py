@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from foretell.policies.klmax import klmax, klmax_bound
+from foretell.policies.parts.klmax import klmax, klmax_bound
 from foretell.types import Floats, Ints
 
 TOLERANCE = 1e-9

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from foretell.policies.residual import (
+from foretell.policies.parts.residual import (
     doubted,
     new_residual,
     residual_close,
     residual_credit,
     residual_update,
 )
-from foretell.policies.theta import add_reward, new_rewards
+from foretell.policies.parts.theta import add_reward, new_rewards
 
 ACTIONS, SIGNALS = 4, 3
 LAW = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.1, 0.4, 0.5]])

@@ -8,8 +8,8 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import betaln
 
-from foretell.policies.bernoulli_kl import bernoulli_kl
-from foretell.policies.klmax import klmax
+from foretell.policies.parts.bernoulli_kl import bernoulli_kl
+from foretell.policies.parts.klmax import klmax
 from foretell.types import Floats
 
 CASES = range(60)

@@ -11,8 +11,8 @@ import pytest
 
 import foretell as ft
 from foretell.errors import DamagedFile, InvalidInput, UnknownName
-from foretell.sim.batch import stream
 from foretell.sim.result import Trajectories
+from foretell.sim.simulate import stream
 
 RECIPE = ft.scenario(
     "paper", delay=ft.delays.Geometric(10.0, lost=0.1), changes=ft.shifts(at=[40, 80])

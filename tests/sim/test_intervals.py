@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from foretell.errors import InvalidInput
-from foretell.sim.interval import mean_interval, student_quantile
+from foretell.stats.intervals import mean_interval, student_quantile
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 9, 49, 199, 5000])

@@ -14,9 +14,9 @@ import pytest
 import foretell as ft
 from foretell.errors import PolicyDefect
 from foretell.policies import registry
-from foretell.studies import cells, own, readings
-from foretell.studies.errata import ERRATA
-from foretell.studies.paper import STUDIES
+from foretell.studies import cells, own
+from foretell.studies.paper import STUDIES, readings
+from foretell.studies.paper.errata import ERRATA
 from foretell.studies.reproduce import reproduce
 from foretell.worlds.paper import LAW, THETA
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from foretell.live import api
-from foretell.live.engine import Engine
+from foretell import protocol
+from foretell.service.engine.engine import Engine
 from foretell.traffic.service import Counts, Decision, Event, seconds
 
 
@@ -21,10 +21,10 @@ class Inside:
         self.engine = engine
 
     async def create(self, campaign: dict[str, Any]) -> None:
-        await self.engine.create(msgspec.convert(campaign, api.NewCampaign))
+        await self.engine.create(msgspec.convert(campaign, protocol.NewCampaign))
 
     async def decide(self, campaign: str, key: str) -> Decision:
-        answer, _ = await self.engine.decide(campaign, api.Ask(decision_key=key))
+        answer, _ = await self.engine.decide(campaign, protocol.Ask(decision_key=key))
         return Decision(answer.decision_id, answer.action, seconds(answer.reward_due_at))
 
     async def report(self, events: Sequence[Event]) -> list[str]:

@@ -16,7 +16,7 @@ from foretell.traffic import http
 from foretell.traffic.faults import Faults
 from foretell.traffic.plan import Silence, planned
 from foretell.traffic.service import Event
-from tests.live.server import KEY, Server
+from tests.service.server import KEY, Server
 from tests.traffic.inside import inside
 from tests.traffic.scripted import driven
 

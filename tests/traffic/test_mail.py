@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from foretell.traffic.faults import LONGEST_ECHO, Faults
-from foretell.traffic.mail import Mail
+from foretell.traffic.feedback_queue import Mail
 from foretell.traffic.service import Event
 
 

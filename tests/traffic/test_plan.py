@@ -8,7 +8,7 @@ import pytest
 from foretell.errors import ForetellError
 from foretell.traffic.faults import Faults
 from foretell.traffic.plan import Plan, Silence, planned
-from foretell.traffic.tempo import fitted
+from foretell.traffic.rescale import fitted
 from foretell.worlds import SuiteEntry, scenario, suite
 from foretell.worlds.delays import Constant
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from foretell.traffic.post import MOST, Post
+from foretell.traffic.batcher import MOST, Post
 from foretell.traffic.service import Event, WrongAnswer
 from tests.traffic.scripted import Scripted
 

@@ -57,7 +57,7 @@ def test_in_a_mixed_round_the_signal_says_nothing_about_the_reward() -> None:
     ids=["shifts", "mixture", "walk", "drifting mixture", "range", "gaussian"],
 )
 def test_regret_is_the_sum_of_the_gaps(fields: dict[str, object]) -> None:
-    from foretell.sim.batch import stream
+    from foretell.sim.simulate import stream
 
     recipe = ft.Scenario(law=LAW, theta=THETA, **fields)  # type: ignore[arg-type]
     batch = ft.simulate(recipe, "uniform", 200, runs=3, seed=5, compiled=False, trajectories=True)

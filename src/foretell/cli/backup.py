@@ -12,11 +12,11 @@ from typing import IO
 import click
 
 from foretell.cli.extra import serve_extra
-from foretell.cli.place import address, database, existing_database, place_options
 from foretell.cli.remote import Remote
+from foretell.cli.target import address, database, existing_database, place_options
 from foretell.errors import ForetellError, InvalidInput
 from foretell.files import write_whole
-from foretell.live.api import Restored
+from foretell.protocol import Restored
 
 SQLITE = "application/vnd.sqlite3"
 HEADER = b"SQLite format 3\0"
@@ -76,8 +76,8 @@ def _confirm(question: str, *, yes: bool) -> None:
 
 def _copy(path: str, target: str) -> None:
     with serve_extra():
-        from foretell.live.store.copies import back_up
-        from foretell.live.store.faults import in_a_sentence
+        from foretell.service.log.sqlite.backup import back_up
+        from foretell.service.log.sqlite.faults import in_a_sentence
     with in_a_sentence(path):
         back_up(path, target)
 
@@ -85,10 +85,15 @@ def _copy(path: str, target: str) -> None:
 def _put(copy: Path, path: str) -> int:
     """Put a copy in place of a database that nobody uses; give the line at which it stands."""
     with serve_extra():
-        from foretell.live.store.faults import in_a_sentence
-        from foretell.live.store.lock import Lock
-        from foretell.live.store.restoring import check_copy, discard, made_ready, put_in_place
-        from foretell.live.store.view import last_line
+        from foretell.service.log.sqlite.campaign_view import last_line
+        from foretell.service.log.sqlite.faults import in_a_sentence
+        from foretell.service.log.sqlite.lock import Lock
+        from foretell.service.log.sqlite.restore import (
+            check_copy,
+            discard,
+            made_ready,
+            put_in_place,
+        )
 
     with in_a_sentence(str(copy)):
         check_copy(str(copy))

@@ -12,15 +12,15 @@ from urllib.parse import quote
 import click
 import msgspec
 
+from foretell import protocol
 from foretell.cli.extra import serve_extra
 from foretell.cli.output import print_table
-from foretell.cli.place import address, existing_database, place_options
 from foretell.cli.remote import Remote
+from foretell.cli.target import address, existing_database, place_options
 from foretell.errors import InvalidInput
-from foretell.live import api
 
 if TYPE_CHECKING:
-    from foretell.live.engine import Engine
+    from foretell.service.engine.engine import Engine
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 Given = TypeVar("Given")
@@ -52,7 +52,7 @@ def list_keys(url: str | None, key: str | None, db: str | None, as_json: bool) -
 @click.option(
     "--scope",
     "scopes",
-    type=click.Choice(get_args(api.Scope)),
+    type=click.Choice(get_args(protocol.Scope)),
     multiple=True,
     required=True,
     help="What it may do; can be given several times.",
@@ -61,7 +61,7 @@ def list_keys(url: str | None, key: str | None, db: str | None, as_json: bool) -
 @_JSON
 def make_key(
     name: str,
-    scopes: tuple[api.Scope, ...],
+    scopes: tuple[protocol.Scope, ...],
     url: str | None,
     key: str | None,
     db: str | None,
@@ -96,9 +96,9 @@ def _print_json(value: object) -> None:
     click.echo(json.dumps(msgspec.to_builtins(value), indent=2))
 
 
-def _new_key(name: str, scopes: tuple[api.Scope, ...]) -> api.NewKey:
+def _new_key(name: str, scopes: tuple[protocol.Scope, ...]) -> protocol.NewKey:
     try:
-        return msgspec.convert({"name": name, "scopes": scopes}, api.NewKey)
+        return msgspec.convert({"name": name, "scopes": scopes}, protocol.NewKey)
     except msgspec.ValidationError:
         raise InvalidInput(
             f"the name of a key has at most 100 letters, digits, '.', '_' and '-', got {name!r}"
@@ -108,13 +108,13 @@ def _new_key(name: str, scopes: tuple[api.Scope, ...]) -> api.NewKey:
 class _Keeper(Protocol):
     """Where keys are kept."""
 
-    def listed(self) -> list[api.KeyView]: ...
+    def listed(self) -> list[protocol.KeyView]: ...
 
-    def made(self, new: api.NewKey) -> api.KeyMade: ...
+    def made(self, new: protocol.NewKey) -> protocol.KeyMade: ...
 
     def revoked(self, key_id: str) -> None: ...
 
-    def rotated(self) -> api.Rotated: ...
+    def rotated(self) -> protocol.Rotated: ...
 
 
 def _keeper(url: str | None, key: str | None, db: str | None) -> _Keeper:
@@ -128,17 +128,17 @@ class _Service:
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
-    def listed(self) -> list[api.KeyView]:
-        return self._remote.ask("GET", "/v1/keys", api.KeyList).keys
+    def listed(self) -> list[protocol.KeyView]:
+        return self._remote.ask("GET", "/v1/keys", protocol.KeyList).keys
 
-    def made(self, new: api.NewKey) -> api.KeyMade:
-        return self._remote.ask("POST", "/v1/keys", api.KeyMade, new)
+    def made(self, new: protocol.NewKey) -> protocol.KeyMade:
+        return self._remote.ask("POST", "/v1/keys", protocol.KeyMade, new)
 
     def revoked(self, key_id: str) -> None:
         self._remote.ask("DELETE", f"/v1/keys/{quote(key_id, safe='')}", NoneType)
 
-    def rotated(self) -> api.Rotated:
-        return self._remote.ask("POST", "/v1/secrets", api.Rotated)
+    def rotated(self) -> protocol.Rotated:
+        return self._remote.ask("POST", "/v1/secrets", protocol.Rotated)
 
 
 class _Database:
@@ -147,26 +147,26 @@ class _Database:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def listed(self) -> list[api.KeyView]:
-        async def work(engine: Engine) -> list[api.KeyView]:
+    def listed(self) -> list[protocol.KeyView]:
+        async def work(engine: Engine) -> list[protocol.KeyView]:
             return engine.keys()
 
         return self._done(work)
 
-    def made(self, new: api.NewKey) -> api.KeyMade:
+    def made(self, new: protocol.NewKey) -> protocol.KeyMade:
         return self._done(lambda engine: engine.make_key(new))
 
     def revoked(self, key_id: str) -> None:
         self._done(lambda engine: engine.revoke_key(key_id))
 
-    def rotated(self) -> api.Rotated:
+    def rotated(self) -> protocol.Rotated:
         return self._done(lambda engine: engine.rotate())
 
     def _done(self, work: Callable[[Engine], Coroutine[Any, Any, Given]]) -> Given:
         with serve_extra():
-            from foretell.live.engine import Engine
-            from foretell.live.store.faults import in_a_sentence
-            from foretell.live.store.view import last_line
+            from foretell.service.engine.engine import Engine
+            from foretell.service.log.sqlite.campaign_view import last_line
+            from foretell.service.log.sqlite.faults import in_a_sentence
 
         async def opened() -> Given:
             engine = await Engine.open(self._path)

@@ -41,7 +41,7 @@ def leaderboard(
 
     Finished cells are kept in a cache: an interrupted call goes on where it stopped.
     """
-    from foretell.studies.leaderboard import run_leaderboard
+    from foretell.studies.leaderboard.board import run_leaderboard
 
     board = run_leaderboard(
         quick=quick, runs=runs, random=drawn, seed=seed, policies=policies, out=out, fresh=fresh

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from foretell.errors import ForetellError, InvalidInput
-from foretell.live.api import Problem
+from foretell.protocol import Problem
 
 PATIENCE = 60.0
 """Seconds without a byte after which a service is given up."""

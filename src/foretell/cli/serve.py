@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foretell.cli.extra import serve_extra
-from foretell.live.settings import ADMIN_KEY, PREFIX, Settings, known_settings, read_settings
+from foretell.service.settings import ADMIN_KEY, PREFIX, Settings, known_settings, read_settings
 
 if TYPE_CHECKING:
-    from foretell.live.serving import Started
+    from foretell.service.server import Started
 
 
 def _setting_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -43,7 +43,7 @@ def serve(config: str | None, **flags: Any) -> None:
     """
     settings = read_settings(flags, os.environ, config)
     with serve_extra():
-        from foretell.live.serving import serve as run
+        from foretell.service.server import serve as run
     stopped_by = run(settings, os.environ.get(ADMIN_KEY) or None, lambda s: _tell(settings, s))
     if stopped_by == signal.SIGINT:
         raise KeyboardInterrupt

@@ -135,7 +135,7 @@ def simulate_traffic(
 
 
 def _drive(traffic: Traffic, url: str, key: str | None) -> None:
-    from foretell.sim.progress import progress_bar
+    from foretell.progress import progress_bar
     from foretell.traffic.http import HttpService
     from foretell.traffic.service import WrongAnswer
 
@@ -145,7 +145,7 @@ def _drive(traffic: Traffic, url: str, key: str | None) -> None:
         async with HttpService(url, key) as service:
             await traffic.drive(service, advance)
 
-    with progress_bar(f"{plan.runs} runs", plan.runs * plan.horizon, shown=None) as advance:
+    with progress_bar(f"{plan.runs} runs", plan.runs * plan.horizon) as advance:
         try:
             asyncio.run(drive())
         except WrongAnswer as error:

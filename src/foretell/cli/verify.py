@@ -10,10 +10,10 @@ import click
 import msgspec
 
 from foretell.cli.extra import serve_extra
-from foretell.cli.place import db_option, existing_database
+from foretell.cli.target import db_option, existing_database
 
 if TYPE_CHECKING:
-    from foretell.live.proof import Proof
+    from foretell.service.engine.verify import Proof
 
 _WORDS = {
     "same": "built from the log alone, it equals its snapshot",
@@ -35,13 +35,13 @@ def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes
     """
     path = existing_database(db)
     with serve_extra():
-        from foretell.live.proof import prove, steps
-        from foretell.live.store.faults import in_a_sentence
-    from foretell.sim.progress import progress_bar
+        from foretell.service.engine.verify import prove, steps
+        from foretell.service.log.sqlite.faults import in_a_sentence
+    from foretell.progress import progress_bar
 
     with (
         in_a_sentence(path),
-        progress_bar(f"Checking {path}", steps(path), shown=None) as advance,
+        progress_bar(f"Checking {path}", steps(path)) as advance,
     ):
         proof = prove(path, advance)
     if as_json:

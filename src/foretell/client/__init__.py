@@ -1,6 +1,6 @@
 """The Python SDK: decisions from a service, and feedback that is not lost on the way to it."""
 
-from foretell.client.asynchronous import AsyncClient
+from foretell.client.aio import AsyncClient
 from foretell.client.base import Rejected
 from foretell.client.decision import Decision
 from foretell.client.errors import (

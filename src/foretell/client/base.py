@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from foretell.client import wire
+from foretell.client import calls as wire
 from foretell.client.decision import Decision
 from foretell.client.errors import ClientClosed, ServiceRefused, ServiceUnavailable
 from foretell.client.events import Event

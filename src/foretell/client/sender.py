@@ -13,11 +13,11 @@ import threading
 import time
 from contextlib import suppress
 
-from foretell.client import wire
-from foretell.client.ending import at_end
+from foretell.client import calls as wire
+from foretell.client.at_exit import at_end
+from foretell.client.backoff import asked_wait, wait
 from foretell.client.errors import OutboxUnusable, ServiceRefused, ServiceUnavailable
 from foretell.client.outbox import Outbox, Row
-from foretell.client.patience import asked_wait, wait
 from foretell.client.transport import Blocking
 from foretell.errors import ForetellError
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from foretell.client import wire
+from foretell.client import calls as wire
 from foretell.client.base import PATIENCE, Base, Rejected
 from foretell.client.decision import Decision
 from foretell.client.events import Event, new_id

@@ -15,10 +15,10 @@ import time
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from foretell.client.backoff import Budget
+from foretell.client.calls import Call, Lost, Outcome, Reply
+from foretell.client.deadline import Timeouts, heed
 from foretell.client.errors import ClientClosed
-from foretell.client.patience import Budget
-from foretell.client.punctual import Timeouts, heed
-from foretell.client.wire import Call, Lost, Outcome, Reply
 from foretell.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:

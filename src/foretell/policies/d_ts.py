@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretell.policies.argmax import argmax
-from foretell.policies.discounted import (
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.discounted import (
     Discounted,
     check_gamma,
     discounted_credit,

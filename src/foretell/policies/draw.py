@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
-from foretell.policies.argmax import argmax_shares
+from foretell.policies.parts.argmax import argmax_shares
 from foretell.policies.verbs import choose, has, indices, weights
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.kernel import kernel, uniform
-from foretell.policies.forced import doubled_horizon
+from foretell.policies.parts.forced_exploration import doubled_horizon
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, option
 from foretell.policies.verbs import begin, choose, credit, observe, play, weights

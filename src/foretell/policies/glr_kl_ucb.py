@@ -10,15 +10,15 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.kernel import kernel
-from foretell.policies.argmax import argmax
-from foretell.policies.bernoulli_kl import kl_upper
-from foretell.policies.forced import doubled_horizon, is_slot, usual_share
 from foretell.policies.kl_ucb import check_loglog, exploration
-from foretell.policies.prefix_grid import PrefixGrid, grid_add, grid_forget, new_prefix_grid
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.bernoulli_kl import kl_upper
+from foretell.policies.parts.forced_exploration import doubled_horizon, is_slot, usual_share
+from foretell.policies.parts.prefix_grid import PrefixGrid, grid_add, grid_forget, new_prefix_grid
+from foretell.policies.parts.reward_change_test import glr_statistic, glr_threshold
+from foretell.policies.parts.theta import to_grains
 from foretell.policies.registry import register
-from foretell.policies.reward_change_test import glr_statistic, glr_threshold
 from foretell.policies.spec import Spec, check_delta, option
-from foretell.policies.theta import to_grains
 from foretell.policies.verbs import begin, choose, credit, indices, observe, play
 from foretell.types import GRAIN, Bools, Floats, Ints, Problem
 

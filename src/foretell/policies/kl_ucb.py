@@ -10,11 +10,9 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.kernel import kernel
-from foretell.policies.argmax import argmax
-from foretell.policies.bernoulli_kl import kl_upper
-from foretell.policies.registry import register
-from foretell.policies.spec import Spec, option
-from foretell.policies.theta import (
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.bernoulli_kl import kl_upper
+from foretell.policies.parts.theta import (
     Rewards,
     add_reward,
     forget_rewards,
@@ -22,6 +20,8 @@ from foretell.policies.theta import (
     remove_reward,
     reward_mean,
 )
+from foretell.policies.registry import register
+from foretell.policies.spec import Spec, option
 from foretell.policies.verbs import (
     begin,
     choose,

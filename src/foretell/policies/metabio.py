@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from foretell.kernel import kernel, uniform
 from foretell.policies.exp3s import MEMORY
-from foretell.policies.radius import anytime_horizon
+from foretell.policies.parts.radius import anytime_horizon
+from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, reward_mean
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_delta
-from foretell.policies.theta import Rewards, add_reward, new_rewards, reward_mean
 from foretell.policies.verbs import admit, begin, choose, credit, observe, play, weights
 from foretell.types import Bools, Floats, Ints, Problem
 

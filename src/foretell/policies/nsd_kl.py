@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
-from foretell.policies.argmax import argmax
-from foretell.policies.kl_bounds import action_level, best_candidate, upper_mean, with_pending
-from foretell.policies.klmax import klmax
-from foretell.policies.law import (
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.kl_bounds import action_level, best_candidate, upper_mean, with_pending
+from foretell.policies.parts.klmax import klmax
+from foretell.policies.parts.law import (
     Law,
     law_forget,
     law_observe,
@@ -20,9 +20,9 @@ from foretell.policies.law import (
     law_unobserve,
     new_law,
 )
+from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, capped, check_delta, check_window
-from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward
 from foretell.policies.verbs import (
     begin,
     choose,

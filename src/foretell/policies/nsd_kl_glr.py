@@ -10,12 +10,17 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.kernel import kernel
-from foretell.policies.argmax import argmax
-from foretell.policies.kl_bounds import best_candidate, upper_mean
-from foretell.policies.kl_glr import KlGlrState, new_kl_glr, observe_signal, play_action, prepare
-from foretell.policies.klmax import klmax
-from foretell.policies.registry import register
-from foretell.policies.residual import (
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.kl_bounds import best_candidate, upper_mean
+from foretell.policies.parts.kl_glr import (
+    KlGlrState,
+    new_kl_glr,
+    observe_signal,
+    play_action,
+    prepare,
+)
+from foretell.policies.parts.klmax import klmax
+from foretell.policies.parts.residual import (
     Residual,
     doubted,
     new_residual,
@@ -24,8 +29,9 @@ from foretell.policies.residual import (
     residual_keep,
     residual_update,
 )
+from foretell.policies.parts.theta import add_reward
+from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_delta, check_flag, option
-from foretell.policies.theta import add_reward
 from foretell.policies.verbs import begin, choose, credit, indices, observe, play
 from foretell.types import Bools, Floats, Problem
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
-from foretell.policies.argmax import argmax
-from foretell.policies.law import (
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.law import (
     Law,
     law_forget,
     law_observe,
@@ -18,9 +18,15 @@ from foretell.policies.law import (
     law_unobserve,
     new_law,
 )
+from foretell.policies.parts.theta import (
+    Rewards,
+    add_reward,
+    new_rewards,
+    remove_reward,
+    reward_sum,
+)
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, capped, check_window
-from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward, reward_sum
 from foretell.policies.verbs import (
     begin,
     choose,

@@ -10,10 +10,9 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.kernel import kernel
-from foretell.policies.argmax import argmax
 from foretell.policies.nsd_psrl import sample_theta
-from foretell.policies.registry import register
-from foretell.policies.residual import (
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.residual import (
     Residual,
     doubted,
     new_residual,
@@ -22,7 +21,7 @@ from foretell.policies.residual import (
     residual_keep,
     residual_update,
 )
-from foretell.policies.run_length import (
+from foretell.policies.parts.run_length import (
     LEARNED,
     RunLengths,
     draw_run,
@@ -31,8 +30,9 @@ from foretell.policies.run_length import (
     resting_rate,
     run_observe,
 )
+from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
+from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_flag, option
-from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward
 from foretell.policies.verbs import begin, choose, credit, observe, play, uncredit
 from foretell.types import Bools, Floats, Problem
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
-from foretell.policies.argmax import argmax
-from foretell.policies.law import (
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.law import (
     Law,
     law_forget,
     law_observe,
@@ -18,13 +18,20 @@ from foretell.policies.law import (
     law_unobserve,
     new_law,
 )
-from foretell.policies.optimism import optimistic_value, sort_signals
-from foretell.policies.radius import (
+from foretell.policies.parts.optimism import optimistic_value, sort_signals
+from foretell.policies.parts.radius import (
     anytime_horizon,
     law_constant,
     theta_constant,
     tight_law_constant,
     tight_theta_constant,
+)
+from foretell.policies.parts.theta import (
+    Rewards,
+    add_reward,
+    new_rewards,
+    remove_reward,
+    reward_sum,
 )
 from foretell.policies.registry import register
 from foretell.policies.spec import (
@@ -36,7 +43,6 @@ from foretell.policies.spec import (
     check_window,
     option,
 )
-from foretell.policies.theta import Rewards, add_reward, new_rewards, remove_reward, reward_sum
 from foretell.policies.verbs import (
     begin,
     choose,

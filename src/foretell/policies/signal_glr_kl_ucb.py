@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
-from foretell.policies.argmax import argmax
-from foretell.policies.forced import doubled_horizon, is_slot, usual_share
 from foretell.policies.glr_kl_ucb import check_share
 from foretell.policies.kl_ucb import exploration, kl_index
-from foretell.policies.prefix_grid import PrefixGrid, grid_add, grid_forget, new_prefix_grid
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.forced_exploration import doubled_horizon, is_slot, usual_share
+from foretell.policies.parts.prefix_grid import PrefixGrid, grid_add, grid_forget, new_prefix_grid
+from foretell.policies.parts.signal_change_test import LogGammas, change_statistic, log_gammas
+from foretell.policies.parts.theta import Rewards, add_reward, new_rewards
 from foretell.policies.registry import register
-from foretell.policies.signal_change_test import LogGammas, change_statistic, log_gammas
 from foretell.policies.spec import Spec, check_delta, option
-from foretell.policies.theta import Rewards, add_reward, new_rewards
 from foretell.policies.verbs import begin, choose, credit, indices, observe, play
 from foretell.types import Bools, Floats, Ints, Problem
 

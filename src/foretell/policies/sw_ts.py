@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretell.policies.argmax import argmax
 from foretell.policies.nsd_psrl import sample_theta
+from foretell.policies.parts.argmax import argmax
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_window
 from foretell.policies.sw_ucb import SwUcb, SwUcbState

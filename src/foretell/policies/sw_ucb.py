@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.policies.argmax import argmax
-from foretell.policies.latest import (
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.latest import (
     EMPTY,
     Latest,
     add_latest,
@@ -18,9 +18,9 @@ from foretell.policies.latest import (
     new_latest,
     remove_latest,
 )
+from foretell.policies.parts.theta import Rewards, new_rewards, to_grains
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, capped, check_scale, check_window, option
-from foretell.policies.theta import Rewards, new_rewards, to_grains
 from foretell.policies.ucb import ucb_indices
 from foretell.policies.verbs import (
     begin,

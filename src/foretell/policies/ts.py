@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretell.policies.argmax import argmax
 from foretell.policies.nsd_psrl import sample_theta
-from foretell.policies.registry import register
-from foretell.policies.spec import Spec
-from foretell.policies.theta import (
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.theta import (
     Rewards,
     add_reward,
     forget_rewards,
     new_rewards,
     remove_reward,
 )
+from foretell.policies.registry import register
+from foretell.policies.spec import Spec
 from foretell.policies.verbs import (
     begin,
     choose,

@@ -9,10 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
-from foretell.policies.argmax import argmax
-from foretell.policies.registry import register
-from foretell.policies.spec import Spec, check_scale, option
-from foretell.policies.theta import (
+from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.theta import (
     Rewards,
     add_reward,
     forget_rewards,
@@ -20,6 +18,8 @@ from foretell.policies.theta import (
     remove_reward,
     reward_sum,
 )
+from foretell.policies.registry import register
+from foretell.policies.spec import Spec, check_scale, option
 from foretell.policies.verbs import (
     begin,
     choose,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretell.policies.argmax import argmax
+from foretell.policies.parts.argmax import argmax
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec
 from foretell.policies.verbs import (

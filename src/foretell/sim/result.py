@@ -14,7 +14,7 @@ import numpy as np
 from foretell.errors import DamagedFile, ForetellError, InvalidInput, UnknownName
 from foretell.files import write_whole
 from foretell.policies import Spec, policy
-from foretell.sim.interval import mean_interval
+from foretell.stats.intervals import mean_interval
 from foretell.worlds.scenario import Scenario
 
 if TYPE_CHECKING:

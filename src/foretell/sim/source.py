@@ -31,7 +31,7 @@ def source_digest(extra: tuple[Path, ...] = ()) -> str:
 def _our_digest() -> str:
     sources = [_PACKAGE / part for part in _PARTS if part.endswith(".py")]
     for part in _PARTS:
-        sources += sorted((_PACKAGE / part).glob("*.py"))
+        sources += sorted((_PACKAGE / part).rglob("*.py"))
     digest = hashlib.sha256()
     for source in sources:
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")

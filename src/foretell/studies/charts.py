@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from foretell.sim.interval import mean_interval
+from foretell.stats.intervals import mean_interval
 from foretell.studies.palette import Style, styles
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from foretell.files import write_whole
-from foretell.sim.batch import provenance
-from foretell.studies.errata import ERRATA
+from foretell.sim.simulate import provenance
+from foretell.studies.paper.errata import ERRATA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ def write_report(finished: list[Finished], path: Path, *, title: str, runs: int,
 
 
 def _asset(name: str) -> str:
-    return resources.files("foretell.studies").joinpath("assets", name).read_text("utf-8")
+    return resources.files("foretell.pages").joinpath(name).read_text("utf-8")
 
 
 def _summary(finished: list[Finished], runs: int, seed: int) -> str:

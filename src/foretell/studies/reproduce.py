@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from foretell.sim.progress import progress_bar
+from foretell.progress import progress_bar
 from foretell.studies.cells import run_panels
 from foretell.studies.plots import draw
 from foretell.studies.report import write_report
@@ -48,7 +48,7 @@ def reproduce(
     for study in studies:
         begun = time.monotonic()
         cells = sum(len(panel.specs) for panel in study.panels)
-        with progress_bar(study.title, cells, None) as advance:
+        with progress_bar(study.title, cells) as advance:
             results = run_panels(study.panels, runs, seed, fresh=fresh, advance=advance)
             one = Finished(
                 study,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.sim.interval import mean_interval
+from foretell.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
     from foretell.sim import Batch

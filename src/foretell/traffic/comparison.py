@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.sim.interval import mean_interval
+from foretell.stats.intervals import mean_interval
 from foretell.traffic.drive import Traffic
 from foretell.traffic.lab import Lab
 from foretell.traffic.windows import Windows, measured

@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from foretell.traffic.batcher import Post
 from foretell.traffic.pace import Timing, timing
 from foretell.traffic.plan import Plan
-from foretell.traffic.post import Post
 from foretell.traffic.probe import probe
 from foretell.traffic.run import LiveRun, Player
 from foretell.traffic.service import Service

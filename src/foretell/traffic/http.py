@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import msgspec
 
-from foretell.client import wire
+from foretell.client import calls as wire
 from foretell.client.transport import Awaited, Site
 from foretell.traffic.service import Counts, Decision, Event, WrongAnswer, seconds
 

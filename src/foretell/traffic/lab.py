@@ -13,8 +13,8 @@ import numpy as np
 
 from foretell.errors import MissingExtra
 from foretell.policies import start
-from foretell.sim.batch import _NOISE, _POLICY, stream
 from foretell.sim.run import new_record, run
+from foretell.sim.simulate import _NOISE, _POLICY, stream
 from foretell.traffic.plan import Plan
 from foretell.types import Floats
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.policies import Spec, entry, policy, start
-from foretell.sim.batch import _WORLD, stream
+from foretell.sim.simulate import _WORLD, stream
 from foretell.traffic.faults import Faults
-from foretell.traffic.tempo import fitted
+from foretell.traffic.rescale import fitted
 from foretell.worlds import Scenario, World
 
 Silence = Literal["default", "unknown"]

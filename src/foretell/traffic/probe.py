@@ -6,8 +6,8 @@ import statistics
 import time
 from typing import NamedTuple
 
+from foretell.traffic.batcher import Post
 from foretell.traffic.plan import Plan
-from foretell.traffic.post import Post
 from foretell.traffic.service import Event, Service, WrongAnswer
 from foretell.traffic.tasks import together
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from foretell.sim.batch import _NOISE, stream
-from foretell.traffic.mail import Mail
+from foretell.sim.simulate import _NOISE, stream
+from foretell.traffic.batcher import Post
+from foretell.traffic.feedback_queue import Mail
 from foretell.traffic.pace import Pace, Timing
 from foretell.traffic.plan import SILENT, Plan
-from foretell.traffic.post import Post
 from foretell.traffic.service import Decision, Event, Service, WrongAnswer
 from foretell.worlds.delays import NEVER
 from foretell.worlds.world import answer, before_round_zero, move_to

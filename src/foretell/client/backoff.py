@@ -1,0 +1,64 @@
+"""How long to wait before a request is sent again.
+
+Waits grow exponentially with full jitter: each is drawn from 0 up to a bound that doubles, so
+that clients which failed together do not come back together.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from foretell.client.calls import Lost, Outcome, trouble
+
+LONGEST = 600.0
+"""No `Retry-After` is obeyed for longer than so many seconds."""
+
+_draw = random.SystemRandom().uniform
+
+
+def wait(tries: int, first: float, longest: float) -> float:
+    """Draw the wait after `tries` failed tries: up to `first`, then twice that, up to `longest`."""
+    return _draw(0.0, min(longest, first * 2 ** min(tries - 1, 60)))
+
+
+def asked_wait(outcome: Outcome) -> float:
+    """Give the seconds for which the service wants to be left alone: its `Retry-After`."""
+    text = "" if isinstance(outcome, Lost) else outcome.retry_after.strip()
+    try:
+        seconds = float(text) if text.isdecimal() else _until(text)
+    except (ValueError, OverflowError):
+        return 0.0
+    return min(max(seconds, 0.0), LONGEST)
+
+
+def _until(date: str) -> float:
+    moment = parsedate_to_datetime(date)
+    return (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+
+
+class Budget:
+    """The time that a request may take, over all its tries."""
+
+    def __init__(self, seconds: float) -> None:
+        """Begin now."""
+        self._end = time.monotonic() + seconds
+        self._tries = 0
+
+    def left(self) -> float:
+        """Give the seconds that are left: never less than a millisecond, as 0 would be no limit."""
+        return max(0.001, self._end - time.monotonic())
+
+    def over(self) -> bool:
+        """Say whether no time is left."""
+        return time.monotonic() >= self._end
+
+    def wait(self, outcome: Outcome) -> float | None:
+        """Say how long to wait before the next try; None: there is none."""
+        if trouble(outcome) is None:
+            return None
+        self._tries += 1
+        seconds = asked_wait(outcome) + wait(self._tries, 0.01, 1.0)
+        return seconds if seconds < self._end - time.monotonic() else None

@@ -1,0 +1,62 @@
+"""Answers that tell what the log holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from foretell.protocol.words import Mode, Verdict
+
+
+class StoryEvent(Struct, omit_defaults=True):
+    """One line of the log about a decision."""
+
+    seq: int
+    at: str
+    type: str
+    event_id: str | None = None
+    signal: str | None = None
+    value: float | None = None
+    kind: str | None = None
+    target: str | None = None
+    occurred_at: str | None = None
+    status: Verdict | None = None
+
+
+class Story(Struct):
+    """All that is known about one decision."""
+
+    decision_id: str
+    campaign: str
+    round: int
+    at: str
+    action: str
+    propensity: float
+    mode: Mode
+    policy: str
+    eligible: list[str]
+    signal: str | None
+    """What counts as its signal, once that is settled."""
+    signal_due_at: str
+    reward: float | None
+    """What counts as its reward, once that is settled."""
+    reward_due_at: str
+    context: Any
+    events: list[StoryEvent]
+
+
+class LogLine(Struct):
+    """One line of the log."""
+
+    seq: int
+    at: str
+    type: str
+    body: dict[str, Any]
+
+
+class LogPage(Struct):
+    """Lines of the log, and where to go on."""
+
+    events: list[LogLine]
+    next: int

@@ -1,0 +1,127 @@
+"""What is sent to the service: strict structs, checked while they are read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from foretell.protocol.words import (
+    MOST_ACTIONS,
+    MOST_SIGNALS,
+    ActionStatus,
+    Id,
+    Moment,
+    Name,
+    RewardKind,
+    Scope,
+    Seconds,
+    Share,
+    Silence,
+)
+
+
+class Request(Struct, forbid_unknown_fields=True):
+    """A body that is sent to us."""
+
+
+class NewCampaign(Request):
+    """A campaign to make; windows in seconds, signals weakest first."""
+
+    name: Name
+    actions: Annotated[list[Name], Meta(min_length=2, max_length=MOST_ACTIONS)]
+    signals: Annotated[list[Name], Meta(min_length=1, max_length=MOST_SIGNALS)]
+    policy: Annotated[str, Meta(min_length=1, max_length=500)] = "nsd-adaptive"
+    signal_window: Seconds = 3600.0
+    reward_window: Seconds = 7 * 86400.0
+    default_reward: float = 0.0
+    reward_range: tuple[float, float] = (0.0, 1.0)
+    signal_silence: Silence = "default"
+    reward_silence: Silence = "default"
+    explore: Share = 0.0
+    holdout: Share = 0.0
+    sticky: bool = False
+    status: Literal["draft", "running"] = "running"
+
+
+class CampaignPatch(Request):
+    """What to change of a campaign; what is left out stays."""
+
+    signals: Annotated[list[Name], Meta(min_length=1, max_length=MOST_SIGNALS)] | UnsetType = UNSET
+    policy: Annotated[str, Meta(min_length=1, max_length=500)] | UnsetType = UNSET
+    signal_window: Seconds | UnsetType = UNSET
+    reward_window: Seconds | UnsetType = UNSET
+    default_reward: float | UnsetType = UNSET
+    reward_range: tuple[float, float] | UnsetType = UNSET
+    signal_silence: Silence | UnsetType = UNSET
+    reward_silence: Silence | UnsetType = UNSET
+    explore: Share | UnsetType = UNSET
+    holdout: Share | UnsetType = UNSET
+    sticky: bool | UnsetType = UNSET
+
+
+class NewAction(Request):
+    """An action to add."""
+
+    action: Name
+
+
+class ActionPatch(Request):
+    """What to do with an action; a retired one never comes back."""
+
+    status: ActionStatus
+
+
+class Ask(Request):
+    """A decision that is asked for."""
+
+    unit: Id | None = None
+    eligible: Annotated[list[Name], Meta(min_length=1, max_length=MOST_ACTIONS)] | None = None
+    decision_key: Id | None = None
+    context: dict[str, Any] | None = None
+
+
+class SignalReport(Request):
+    """A signal that was seen."""
+
+    signal: Name
+    event_id: Id | None = None
+    occurred_at: Moment | None = None
+
+
+class RewardReport(Request):
+    """A reward, or a correction of one: `target` is the `event_id` of the reward it changes.
+
+    A `retract` takes all of it back, whatever its `value`.
+    """
+
+    value: float | None = None
+    kind: RewardKind = "reward"
+    target: Id | None = None
+    event_id: Id | None = None
+    occurred_at: Moment | None = None
+
+
+class BatchItem(Request):
+    """One event of a batch: with `signal` it is a signal, else a reward."""
+
+    decision_id: Annotated[str, Meta(min_length=1, max_length=200)]
+    signal: Name | None = None
+    value: float | None = None
+    kind: RewardKind = "reward"
+    target: Id | None = None
+    event_id: Id | None = None
+    occurred_at: Moment | None = None
+
+
+class Batch(Request):
+    """Events to take in, each for itself."""
+
+    events: Annotated[list[Raw], Meta(min_length=1, max_length=2000)]
+
+
+class NewKey(Request):
+    """A key to make."""
+
+    name: Name
+    scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]

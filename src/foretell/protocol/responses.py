@@ -1,0 +1,263 @@
+"""What the service answers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from foretell.protocol.words import ActionStatus, Mode, Scope, Silence, Status, Verdict
+
+
+class ActionView(Struct):
+    """An action and whether it can be chosen."""
+
+    action: str
+    status: ActionStatus
+
+
+class CampaignView(Struct):
+    """A campaign as it is set."""
+
+    name: str
+    status: Status
+    actions: list[ActionView]
+    signals: list[str]
+    policy: str
+    signal_window: float
+    reward_window: float
+    default_reward: float
+    reward_range: tuple[float, float]
+    signal_silence: Silence
+    reward_silence: Silence
+    explore: float
+    holdout: float
+    sticky: bool
+    created_at: str
+    version: int
+    """The line of the log that set it so: also its ETag."""
+
+
+class CampaignList(Struct):
+    """Every campaign."""
+
+    campaigns: list[CampaignView]
+
+
+class Answer(Struct):
+    """A decision that was made."""
+
+    decision_id: str
+    action: str
+    propensity: float
+    policy: str
+    reward_due_at: str
+    mode: Mode
+
+
+class Receipt(Struct, omit_defaults=True):
+    """What became of one event."""
+
+    status: Verdict
+    event_id: str | None = None
+    detail: str | None = None
+
+
+class BatchAnswer(Struct):
+    """What became of each event of a batch, in its order."""
+
+    results: list[Receipt]
+
+
+class KeyView(Struct):
+    """A key without its secret."""
+
+    id: str
+    name: str
+    scopes: list[Scope]
+    created_at: str
+
+
+class KeyMade(KeyView):
+    """A key at the only moment at which it can be read."""
+
+    key: str
+
+
+class KeyList(Struct):
+    """Every key that is valid."""
+
+    keys: list[KeyView]
+
+
+class Rotated(Struct):
+    """The secret that signs decision ids from now on."""
+
+    secret: int
+    """How many secrets there were before it."""
+    since: str
+
+
+class Erased(Struct):
+    """How many decisions no longer name a unit."""
+
+    decisions: int
+
+
+class Counts(Struct):
+    """How many of each there were."""
+
+    decisions: int = 0
+    signals: int = 0
+    rewards: int = 0
+    duplicates: int = 0
+    late: int = 0
+    parked: int = 0
+    rejected: int = 0
+    clipped: int = 0
+    """Rewards whose total lies outside the range."""
+    revisions: int = 0
+    """Corrections that the policy has not read yet: they enter at the next re-fold."""
+    open_signals: int = 0
+    open_rewards: int = 0
+
+
+class ActionReport(Struct):
+    """An action: its traffic, and what it is worth with a 95 % interval."""
+
+    action: str
+    status: ActionStatus
+    decisions: int
+    share: float
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class SignalReportRow(Struct):
+    """A signal: what it is worth, with a 95 % interval."""
+
+    signal: str
+    theta: float | None
+    low: float | None
+    high: float | None
+    rewards: int
+    count: int
+
+
+class LogReport(Struct):
+    """Where the log stands: the same head and time give the same hash on any replay."""
+
+    head: int
+    as_of: str
+    state_hash: str
+
+
+class Report(Struct):
+    """What a campaign has come to."""
+
+    campaign: str
+    status: Status
+    policy: str
+    counts: Counts
+    actions: list[ActionReport]
+    signals: list[SignalReportRow]
+    log: LogReport
+
+
+class SeriesPoint(Struct):
+    """What was decided in one stretch of time, and what became of it."""
+
+    at: str
+    decisions: dict[str, int]
+    signals: dict[str, int]
+    rewards: int
+    reward: float | None
+    """The mean of the settled rewards."""
+    mature: bool
+    """Whether every reward of this stretch is settled."""
+
+
+class Timeseries(Struct):
+    """A campaign over time, by the time of the decisions."""
+
+    campaign: str
+    width: float
+    """Seconds of one point."""
+    points: list[SeriesPoint]
+
+
+class DelayRow(Struct):
+    """How long a signal, or the first reward after it, takes to arrive: ages in seconds."""
+
+    signal: str
+    decisions: int
+    arrived: int
+    ages: list[float]
+    shares: list[float]
+    """The share of what has arrived that was there by each age."""
+
+
+class Delays(Struct):
+    """Delays of signals and of rewards over the latest decisions."""
+
+    campaign: str
+    decisions: int
+    signals: list[DelayRow]
+    rewards: list[DelayRow]
+
+
+class SignalTableRow(Struct):
+    """The settled signals of an action."""
+
+    action: str
+    count: int
+    rates: dict[str, float]
+
+
+class SignalTable(Struct):
+    """Signals by action, and what each is worth."""
+
+    campaign: str
+    actions: list[SignalTableRow]
+    signals: list[SignalReportRow]
+
+
+class Change(Struct):
+    """A moment at which the signals of an action changed."""
+
+    action: str
+    at: str
+    before: dict[str, float]
+    after: dict[str, float]
+
+
+class Changes(Struct):
+    """Changes found in the settled signals of each action."""
+
+    campaign: str
+    changes: list[Change]
+
+
+class Restored(Struct):
+    """A log that was put in place of another."""
+
+    head: int
+
+
+class Health(Struct):
+    """Whether the log can be written."""
+
+    status: Literal["ok", "closed"]
+    detail: str = ""
+
+
+class Problem(Struct, omit_defaults=True):
+    """An error, as RFC 9457 writes it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str | None = None
+    errors: list[str] | None = None

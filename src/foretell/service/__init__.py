@@ -1,0 +1,5 @@
+"""The live service: decisions over HTTP, and a log that is the truth.
+
+A newcomer reads `model/campaign.py` (what the policy is told, and when), `log/sqlite/log.py` (how
+a record becomes durable) and `engine/ingest.py` (how a request becomes a record).
+"""

@@ -1,0 +1,105 @@
+"""The proof of the promise: every campaign is built again from the log alone, and compared.
+
+What it is compared with is its newest snapshot, which a server wrote while it ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from foretell.errors import DamagedFile, ForetellError
+from foretell.service.engine.recovery import STEP, before, rebuild, whole
+from foretell.service.log.record import NO_ROUND
+from foretell.service.log.sqlite.backup import verified
+from foretell.service.log.sqlite.campaign_view import View, last_campaign, last_line, viewed
+from foretell.service.model.campaign import Campaign
+from foretell.service.model.errors import Damaged
+from foretell.service.model.events import Created
+from foretell.service.model.snapshot import pack, unpack
+
+Outcome = Literal["same", "differs", "no snapshot", "other policies"]
+"""Other policies: the snapshot is of another version of foretell, and cannot be compared with."""
+
+
+class Rebuilt(Struct):
+    """A campaign that was built again."""
+
+    campaign: str
+    line: int
+    """The line up to which it was built."""
+    outcome: Outcome
+
+
+class Proof(Struct):
+    """What was checked, and everything that is wrong."""
+
+    lines: int
+    snapshots: int
+    campaigns: list[Rebuilt]
+    damage: list[str]
+
+
+def prove(path: str, advance: Callable[[int], None] = lambda _: None) -> Proof:
+    """Check all that is stored, and build every campaign again.
+
+    `advance` is told of lines that are done, twice for each: checked, and folded again.
+    """
+    try:
+        found = verified(path, lambda: advance(STEP))
+    except DamagedFile as error:
+        return Proof(0, 0, [], [str(error)])
+    proof = Proof(found.lines, found.snapshots, [], found.damage)
+    for number in range(1, last_campaign(path) + 1):
+        try:
+            with viewed(path, number) as log:
+                proof.campaigns.append(_built_again(log, advance))
+        except ForetellError as error:
+            proof.damage.append(f"campaign {number} cannot be built from the log: {error}")
+    for one in proof.campaigns:
+        if one.outcome == "differs":
+            proof.damage.append(
+                f"the campaign {one.campaign!r}, built from the log, "
+                f"differs from its snapshot at line {one.line}"
+            )
+    return proof
+
+
+def steps(path: str) -> int:
+    """Tell how many lines `advance` will be told of, about; 0 where they cannot be counted."""
+    try:
+        return 2 * last_line(path)
+    except DamagedFile:
+        return 0
+
+
+def _built_again(log: View, advance: Callable[[int], None]) -> Rebuilt:
+    number, created = log.campaign, log.about(log.campaign, NO_ROUND)[0].event
+    assert isinstance(created, Created)  # noqa: S101  (a campaign begins so)
+    name = created.setup.name
+    body = _snapshot(log)
+    kept = None if body is None else unpack(body)
+    if kept is None:
+        whole(_watched(rebuild(log, number), advance))
+        return Rebuilt(name, log.head, "no snapshot" if body is None else "other policies")
+    log.head = kept.seq
+    campaign = whole(_watched(rebuild(log, number), advance))
+    campaign.advance(kept.as_of, before(log, number))
+    return Rebuilt(name, kept.seq, "same" if pack(campaign) == pack(kept) else "differs")
+
+
+def _snapshot(log: View) -> bytes | None:
+    """Give the newest snapshot; a damaged one was reported, and none can be compared with."""
+    try:
+        found = log.snapshot(log.campaign)
+    except Damaged:
+        return None
+    return None if found is None else found[1]
+
+
+def _watched(steps: Iterator[Campaign], advance: Callable[[int], None]) -> Iterator[Campaign]:
+    for step in steps:
+        advance(STEP)
+        yield step

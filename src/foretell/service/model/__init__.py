@@ -1,0 +1,1 @@
+"""The rules of the service: pure functions and machines without clock, I/O or HTTP."""

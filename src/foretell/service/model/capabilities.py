@@ -1,0 +1,39 @@
+"""What a policy can do live, found out by asking it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from foretell.policies.registry import entry, start
+from foretell.policies.spec import Spec
+from foretell.policies.state import fingerprint
+from foretell.policies.verbs import has, observe, play, uncredit, unobserve
+from foretell.service.model.events import Setup
+from foretell.types import Problem
+
+
+class Manner(NamedTuple):
+    """How a policy takes what it is told."""
+
+    blind: bool
+    """It ignores signals."""
+    undoes_rewards: bool
+    """It can take back a reward."""
+    undoes: bool
+    """It can take back everything, and reads in any order."""
+
+
+def manner_of(spec: Spec, problem: Problem) -> Manner:
+    """Ask a policy that knows nothing yet."""
+    state = start(spec, problem)
+    undoes_rewards = has(uncredit, state)
+    undoes = undoes_rewards and has(unobserve, state) and not entry(spec).stream
+    play(state, 0, 0)
+    before = fingerprint(state)
+    observe(state, 0, 0, 1)
+    return Manner(fingerprint(state) == before, undoes_rewards, undoes)
+
+
+def problem_of(setup: Setup) -> Problem:
+    """Give the problem that a campaign's policy is told."""
+    return Problem(len(setup.actions), len(setup.signals))

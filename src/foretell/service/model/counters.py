@@ -1,0 +1,136 @@
+"""Counts of a campaign for its reports: whole numbers only, so that no order of arrival matters.
+
+They follow what each decision stands at, not what the policy has been told: a correction moves
+its decision from one count to another at once, whatever the policy can do with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from foretell.service.model.outcome import Standing
+from foretell.types import GRAIN, Ints
+
+WIDEST = 256
+SECOND = 1_000_000
+COUNTS = ("decisions", "signals", "rewards", "late", "parked", "clipped", "revisions")
+"""What is counted over all time, by its place in `Tally.counts`."""
+
+
+def _zeros(*shape: int) -> Ints:
+    return np.zeros(shape, np.int64)
+
+
+@dataclass
+class Tally:
+    """Decisions, settled signals and settled rewards, over all time and over stretches of it.
+
+    The stretches are equal, and become twice as long whenever there would be too many of them.
+    """
+
+    actions: int
+    signals: int
+    seen: Ints = field(init=False)
+    """(actions, signals): settled signals."""
+    paid: Ints = field(init=False)
+    """(actions, signals): settled rewards."""
+    grains: Ints = field(init=False)
+    """(actions, signals): their sum in grains of the unit reward."""
+    counts: list[int] = field(default_factory=lambda: [0] * len(COUNTS))
+    clock: list[int] = field(default_factory=lambda: [-1, SECOND])
+    """When the first stretch began (−1: not yet), and how long one is, in microseconds."""
+    decided: Ints = field(init=False)
+    """(stretches, actions): decisions."""
+    signalled: Ints = field(init=False)
+    """(stretches, actions, signals): settled signals of these decisions."""
+    rewarded: Ints = field(init=False)
+    """(stretches, 2): settled rewards of these decisions, and their sum in grains."""
+
+    def __post_init__(self) -> None:
+        """Count nothing yet."""
+        stretches = _stretches(self.actions, self.signals)
+        self.seen = _zeros(self.actions, self.signals)
+        self.paid = _zeros(self.actions, self.signals)
+        self.grains = _zeros(self.actions, self.signals)
+        self.decided = _zeros(stretches, self.actions)
+        self.signalled = _zeros(stretches, self.actions, self.signals)
+        self.rewarded = _zeros(stretches, 2)
+
+    def count(self, name: str, by: int = 1) -> None:
+        """Count something of `COUNTS`."""
+        self.counts[COUNTS.index(name)] += by
+
+    def decide(self, made: int, action: int) -> None:
+        """Count a decision."""
+        self.counts[0] += 1
+        stretch = self._stretch(made)  # first: it may put another array in place
+        self.decided[stretch, action] += 1
+
+    def move(
+        self, made: int, action: int, before: Standing, after: Standing, units: tuple[float, float]
+    ) -> None:
+        """Let a decision stand at something else; `units` are the two rewards in unit rewards."""
+        stretch = self._stretch(made)
+        for stands, unit, sign in ((before, units[0], -1), (after, units[1], 1)):
+            if stands.signal is None:
+                continue
+            self.seen[action, stands.signal] += sign
+            self.signalled[stretch, action, stands.signal] += sign
+            if stands.reward is not None:
+                grains = sign * round(unit * GRAIN)
+                self.paid[action, stands.signal] += sign
+                self.grains[action, stands.signal] += grains
+                self.rewarded[stretch, 0] += sign
+                self.rewarded[stretch, 1] += grains
+
+    def grow(self, actions: int, signals: int) -> None:
+        """Make room for more actions or signals."""
+        grown = Tally(actions, signals, counts=self.counts, clock=self.clock)
+        while self.decided.shape[0] > grown.decided.shape[0]:
+            self._halve()
+        for name in ("seen", "paid", "grains", "decided", "signalled", "rewarded"):
+            known = getattr(self, name)
+            getattr(grown, name)[tuple(slice(length) for length in known.shape)] = known
+            setattr(self, name, getattr(grown, name))
+        self.actions, self.signals = actions, signals
+
+    def arrays(self) -> dict[str, Ints]:
+        """Give every count by its name."""
+        names = ("seen", "paid", "grains", "counts", "clock", "decided", "signalled", "rewarded")
+        return {name: np.asarray(getattr(self, name), np.int64) for name in names}
+
+    def restore(self, arrays: dict[str, Ints]) -> None:
+        """Take counts as `arrays` gave them."""
+        for name, array in arrays.items():
+            setattr(self, name, array.tolist() if name in ("counts", "clock") else array.copy())
+
+    def _stretch(self, made: int) -> int:
+        if self.clock[0] < 0:
+            self.clock[0] = made
+        while (made - self.clock[0]) // self.clock[1] >= self.decided.shape[0]:
+            self._double()
+        return max(0, (made - self.clock[0]) // self.clock[1])
+
+    def _double(self) -> None:
+        """Make each stretch twice as long, in as many places."""
+        for name in ("decided", "signalled", "rewarded"):
+            pairs = getattr(self, name)
+            merged = np.zeros_like(pairs)
+            merged[: len(pairs) // 2] = pairs[0::2] + pairs[1::2]
+            setattr(self, name, merged)
+        self.clock[1] *= 2
+
+    def _halve(self) -> None:
+        """Make each stretch twice as long, in half as many places."""
+        self._double()
+        for name in ("decided", "signalled", "rewarded"):
+            pairs = getattr(self, name)
+            setattr(self, name, pairs[: len(pairs) // 2].copy())
+
+
+def _stretches(actions: int, signals: int) -> int:
+    """Give how many stretches are kept: a power of 2, fewer for large problems."""
+    room = max(4, min(WIDEST, 200_000 // (actions * signals)))
+    return 1 << (room.bit_length() - 1)

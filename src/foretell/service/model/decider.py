@@ -1,0 +1,163 @@
+"""Choosing an action with its exact propensity, fast enough for a service.
+
+What a policy would play is a table of shares, made for one state and one eligible set. A table
+that is cheap to make is made anew for every decision; a dear one is kept for a while, so that
+making tables takes a small part of the time. A decision is drawn from the table, so its share in
+the table is its propensity, exactly, however old the table is.
+
+Many policies would play an action of which they have not been told anything again and again, until
+the first signal is there: for an action added to a running campaign, all traffic for as long as a
+window is open. So actions that are waited for get an even share of the decisions at most, and the
+rest goes to the others, as the policy would play them alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import time
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foretell.policies.draw import share_writer
+from foretell.policies.verbs import has, indices, weights
+from foretell.protocol import Mode
+from foretell.service.model.campaign import Campaign
+from foretell.types import Bools, Floats
+
+DRAWS = 32
+"""Choices in the table of a policy that samples."""
+CHEAP = 0.0005
+"""Seconds: a table that takes less is made for every decision."""
+PART = 40
+"""A dear table is kept for at least so many times the time that it took."""
+TABLES = 256
+"""Eligible sets whose tables are kept."""
+
+_WORDS = struct.Struct(">3Q")
+_GRAIN = 2.0**-53
+_UNUSED = np.random.Generator(np.random.SFC64(0))
+
+Fill = Callable[[Any, int, Bools, np.random.Generator, int, Floats], None]
+"""Writes the shares of a state into an array: makes a table."""
+
+
+class Eligible(NamedTuple):
+    """The actions that can be chosen."""
+
+    mask: Bools
+    places: list[int]
+    bits: bytes
+
+    @classmethod
+    def of(cls, mask: Bools) -> Eligible:
+        """Give the eligible actions of a mask."""
+        return cls(mask, np.flatnonzero(mask).tolist(), np.packbits(mask).tobytes())
+
+
+class Table(NamedTuple):
+    """What a policy would play, given what it knew at a line of the log."""
+
+    shares: list[float]
+    reached: list[float]
+    """Sums of the shares up to each action."""
+    seq: int
+    made: float
+    took: float
+
+
+class Choice(NamedTuple):
+    """An action, how likely it was, how it came about, and the line its table knew of."""
+
+    action: int
+    propensity: float
+    mode: Mode
+    seq: int
+
+
+class Chooser:
+    """Makes and keeps the tables of one campaign."""
+
+    def __init__(self, seed: int) -> None:
+        """Choose by the campaign's seed."""
+        self.seed = seed
+        self.compiled: dict[type, Fill] = {}
+        """The compiled ways of making a table, by the type of the state."""
+        self._tables: OrderedDict[bytes, Table] = OrderedDict()
+
+    def choose(
+        self,
+        campaign: Campaign,
+        eligible: Eligible,
+    ) -> Choice:
+        """Choose for the next round, by the policy, for exploration or as a holdout."""
+        t, seq, setup = campaign.decided, campaign.seq, campaign.setup
+        explore, holdout = setup.explore, setup.holdout
+        held, explored, drawn = self._uniforms(t)
+        count = len(eligible.places)
+        if held < holdout:
+            return Choice(eligible.places[int(drawn * count)], 1.0 / count, "holdout", seq)
+        table = self._table(campaign, eligible)
+        mode: Mode = "explore" if explored < explore else "policy"
+        if mode == "explore":
+            action = eligible.places[int(drawn * count)]
+        else:
+            action = bisect_right(table.reached, drawn * table.reached[-1])
+        propensity = explore / count + (1.0 - explore) * table.shares[action]
+        return Choice(action, propensity, mode, table.seq)
+
+    def _table(self, campaign: Campaign, eligible: Eligible) -> Table:
+        table, seq = self._tables.get(eligible.bits), campaign.seq
+        now = time.perf_counter()
+        if table is not None and (
+            table.took >= CHEAP and (table.seq == seq or now < table.made + PART * table.took)
+        ):
+            return table
+        worked = time.thread_time()
+        shares = self._shares(campaign, eligible.mask)
+        # a thread that has to wait for a busy machine does no work meanwhile
+        took = min(time.perf_counter() - now, time.thread_time() - worked)
+        table = Table(shares.tolist(), np.cumsum(shares).tolist(), seq, now, took)
+        self._tables[eligible.bits] = table
+        self._tables.move_to_end(eligible.bits)
+        if len(self._tables) > TABLES:
+            self._tables.popitem(last=False)
+        return table
+
+    def _shares(self, campaign: Campaign, mask: Bools) -> Floats:
+        shares = self._write(campaign, mask)
+        waited = campaign.waited_for() & mask
+        others = mask & ~waited
+        even, taken = waited.sum() / mask.sum(), shares[waited].sum()
+        if others.any() and taken > even:
+            rest = self._write(campaign, others)
+            shares = np.where(waited, shares * even / taken, rest * (1.0 - even))
+        return shares
+
+    def _write(self, campaign: Campaign, mask: Bools) -> Floats:
+        state, t = campaign.state, campaign.decided
+        shares = np.empty(mask.size)
+        write = self.compiled.get(type(state)) or share_writer(state)
+        write(state, t, mask, self._rng(state, t), DRAWS, shares)
+        return shares
+
+    def _rng(self, state: Any, t: int) -> np.random.Generator:
+        """Give the random numbers of a table, where its shares have no formula."""
+        if has(indices, state) or has(weights, state):
+            return _UNUSED
+        return np.random.Generator(np.random.SFC64(np.random.SeedSequence((self.seed, t))))
+
+    def forget(self) -> None:
+        """Drop every table: the state is another one."""
+        self._tables.clear()
+
+    def _uniforms(self, t: int) -> tuple[float, float, float]:
+        """Give the random numbers of round t: any past decision can be drawn again."""
+        first, second, third = _WORDS.unpack(
+            hashlib.blake2b(b"%d/%d" % (self.seed, t), digest_size=24).digest()
+        )
+        return (first >> 11) * _GRAIN, (second >> 11) * _GRAIN, (third >> 11) * _GRAIN

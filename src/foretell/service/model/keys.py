@@ -1,0 +1,79 @@
+"""Keys of the service: made, listed and revoked in the log, which never holds their secrets."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+from foretell.errors import InvalidInput
+from foretell.protocol import KeyView, Scope
+from foretell.service.model.events import KeyMade
+from foretell.service.model.timestamps import text
+
+PREFIX = "ftk_"
+SHORTEST = 24
+"""Characters that a key given by hand must have."""
+
+
+def new_key() -> str:
+    """Make a key that cannot be guessed."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def key_event(at: int, key: str, name: str, scopes: tuple[Scope, ...]) -> KeyMade:
+    """Give the line that makes a key valid."""
+    if len(key) < SHORTEST or not key.isascii() or any(sign.isspace() for sign in key):
+        raise InvalidInput(
+            f"a key must have at least {SHORTEST} characters, ASCII and without spaces: "
+            f"leave it out to have one made"
+        )
+    digest = _digest(key)
+    return KeyMade(at, digest.hex()[:12], name, tuple(sorted(set(scopes))), digest)
+
+
+class Keyring:
+    """The keys that are valid."""
+
+    def __init__(self) -> None:
+        """Know no key."""
+        self._keys: dict[bytes, KeyMade] = {}
+
+    def add(self, event: KeyMade) -> None:
+        """Take in a key."""
+        self._keys[event.digest[:8]] = event
+
+    def revoke(self, key_id: str) -> None:
+        """Let a key be valid no more."""
+        self._keys = {place: event for place, event in self._keys.items() if event.id != key_id}
+
+    def find(self, key_id: str) -> KeyMade | None:
+        """Find a key by its id."""
+        return next((event for event in self._keys.values() if event.id == key_id), None)
+
+    def scopes(self, key: str) -> frozenset[Scope] | None:
+        """Give what a key may do; None for a key that is not valid.
+
+        What is looked up is a part of a digest, and the whole is compared in constant time, so
+        that the time taken says nothing about any key.
+        """
+        digest = _digest(key)
+        event = self._keys.get(digest[:8])
+        if event is None or not hmac.compare_digest(event.digest, digest):
+            return None
+        return frozenset(event.scopes)
+
+    def views(self) -> list[KeyView]:
+        """List the keys, without their secrets."""
+        return [
+            KeyView(event.id, event.name, list(event.scopes), text(event.at))
+            for event in sorted(self._keys.values(), key=lambda event: event.at)
+        ]
+
+    def admins(self) -> int:
+        """Count the keys that may do everything."""
+        return sum("admin" in event.scopes for event in self._keys.values())
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()

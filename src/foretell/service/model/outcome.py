@@ -1,0 +1,197 @@
+"""What one decision stands at: a pure function of its lines in the log, in any order.
+
+A decision has two windows, which close by server time. Silence is not an outcome until its
+window closes: what arrives early (clicks, conversions) is held until then, because what does
+not happen never arrives, and counting arrivals alone would overstate them. Where silence is
+"unknown", every outcome is reported, and enters on arrival.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from foretell.service.model.events import Decided, Feedback, Kept, Rewarded, Setup, Signalled
+
+GRID = 10_000
+"""Windows close on whole multiples of so many microseconds, many at a time."""
+
+
+class Window(NamedTuple):
+    """How long a window is, in microseconds; old decisions may have a shorter one."""
+
+    length: int
+    kept: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of(cls, seconds: float, kept: Kept) -> Window:
+        """Give a window of so many seconds."""
+        return cls(round(seconds * 1e6), tuple((upto, round(one * 1e6)) for upto, one in kept))
+
+    def closes(self, made: int) -> int:
+        """Give the moment at which the window of a decision closes."""
+        length = self.length
+        for upto, shorter in self.kept:
+            if made <= upto:
+                length = min(length, shorter)
+        return -(-(made + length) // GRID) * GRID
+
+
+class Rules(NamedTuple):
+    """When silence becomes an outcome."""
+
+    signal_window: Window
+    reward_window: Window
+    signal_default: bool
+    reward_default: bool
+    default_reward: float
+
+    @classmethod
+    def of(cls, setup: Setup) -> Rules:
+        """Give the rules of a campaign."""
+        return cls(
+            signal_window=Window.of(setup.signal_window, setup.kept_signal_windows),
+            reward_window=Window.of(setup.reward_window, setup.kept_reward_windows),
+            signal_default=setup.signal_silence == "default",
+            reward_default=setup.reward_silence == "default",
+            default_reward=setup.default_reward,
+        )
+
+    def signal_due(self, made: int) -> int:
+        """Give the moment at which the signal window of a decision closes."""
+        return self.signal_window.closes(made)
+
+    def reward_due(self, made: int) -> int:
+        """Give the moment at which the reward window of a decision closes."""
+        return self.reward_window.closes(made)
+
+
+class Line(NamedTuple):
+    """A line of the log about a decision."""
+
+    seq: int
+    event: Feedback
+
+
+class Facts(NamedTuple):
+    """All that the log says about one decision, in log order."""
+
+    decided: Decided
+    lines: list[Line]
+
+    def until(self, seq: int) -> Facts:
+        """Give what the log said up to a line."""
+        return Facts(self.decided, [line for line in self.lines if line.seq <= seq])
+
+
+class Standing(NamedTuple):
+    """The signal and the natural reward that count; None while they are not settled.
+
+    A reward counts only once its signal does.
+    """
+
+    signal: int | None
+    reward: float | None
+
+
+NOTHING = Standing(None, None)
+
+
+def standing(rules: Rules, facts: Facts, now: int, reward_now: int | None = None) -> Standing:
+    """Give what a decision stands at: the strongest signal, and the sum of its rewards.
+
+    `reward_now` tells the windows of rewards another time: of two windows that close at the same
+    moment that of the signal is the first.
+    """
+    signal = _signal(rules, facts, now)
+    if signal is None:
+        return NOTHING
+    return Standing(signal, settled_reward(rules, facts, now if reward_now is None else reward_now))
+
+
+def _signal(rules: Rules, facts: Facts, now: int) -> int | None:
+    due = rules.signal_due(facts.decided.at)
+    if rules.signal_default and now < due:
+        return None
+    seen = [event for _, event in facts.lines if isinstance(event, Signalled)]
+    timely = [event.signal for event in seen if event.at < due]
+    counted = timely or [event.signal for event in seen]
+    if counted:
+        return max(counted)
+    return 0 if rules.signal_default else None
+
+
+def settled_reward(rules: Rules, facts: Facts, now: int) -> float | None:
+    """Give the natural reward of a decision, whatever its signal; None while it is open."""
+    if rules.reward_default and now < rules.reward_due(facts.decided.at):
+        return None
+    total = total_reward(rewards(facts.lines))
+    return rules.default_reward if total is None and rules.reward_default else total
+
+
+def rewards(lines: Iterable[Line]) -> list[Rewarded]:
+    """Give the rewards and corrections among lines."""
+    return [event for _, event in lines if isinstance(event, Rewarded)]
+
+
+def total_reward(events: Sequence[Rewarded]) -> float | None:
+    """Add up rewards after their corrections; None where no reward is left.
+
+    Of several corrections of one reward the last by (occurred_at, event_id) wins.
+    """
+    values = {event.event_id: event.value for event in events if event.kind == "reward"}
+    if not values:
+        return None
+    corrections = [event for event in events if event.target in values]
+    for event in sorted(corrections, key=_moment):
+        values[event.target or ""] = event.value if event.kind == "adjust" else math.nan
+    left = [value for value in values.values() if not math.isnan(value)]
+    return math.fsum(left) if left else None
+
+
+def lacks_target(event: Rewarded, events: Sequence[Rewarded]) -> bool:
+    """Tell whether this corrects a reward that is not among the events."""
+    return event.kind != "reward" and all(
+        one.kind != "reward" or one.event_id != event.target for one in events
+    )
+
+
+def unmatched(events: Sequence[Rewarded]) -> int:
+    """Count the corrections whose reward has not come."""
+    return sum(lacks_target(event, events) for event in events)
+
+
+def _moment(event: Rewarded) -> tuple[int, str]:
+    return event.at if event.occurred is None else event.occurred, event.event_id
+
+
+def first_signal(rules: Rules, facts: Facts) -> int | None:
+    """Give the first signal that came within the window."""
+    due = rules.signal_due(facts.decided.at)
+    for _, event in facts.lines:
+        if isinstance(event, Signalled) and event.at < due:
+            return event.signal
+    return None
+
+
+def first_reward(rules: Rules, facts: Facts) -> float | None:
+    """Give the reward that a decision stood at when it first had one."""
+    due = rules.reward_due(facts.decided.at)
+    if rules.reward_default:
+        timely = [event for event in rewards(facts.lines) if event.at < due]
+        total = total_reward(timely)
+        return rules.default_reward if total is None else total
+    seen: list[Rewarded] = []
+    for event in rewards(facts.lines):
+        seen.append(event)
+        total = total_reward(seen)
+        if total is not None:
+            return total
+    return None
+
+
+def timely(rules: Rules, facts: Facts) -> Facts:
+    """Give what had come when the signal window closed."""
+    due = rules.signal_due(facts.decided.at)
+    return Facts(facts.decided, [line for line in facts.lines if line.event.at < due])

@@ -1,0 +1,105 @@
+"""A campaign as it was at a line of the log, so that a start need not read everything."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from foretell.policies.state import leaves
+from foretell.service.model.campaign import Campaign
+from foretell.service.model.delivered import Refold
+from foretell.service.model.events import Setup
+
+Packed = tuple[str, list[int], bytes]
+
+
+class Snapshot(Struct, array_like=True):
+    """All that a campaign knows."""
+
+    version: str
+    setup: Setup
+    seq: int
+    places: tuple[int, ...]
+    refold: Refold
+    state: dict[str, Packed]
+    tally: dict[str, Packed]
+
+
+FOLD = ("campaign", "capabilities", "counters", "delivered", "outcome", "prefetch")
+"""The modules that make a state of a log."""
+PLACES = (
+    "as_of",
+    "decided",
+    "signal_place",
+    "reward_place",
+    "signal_next",
+    "reward_next",
+)
+
+
+def pack(campaign: Campaign) -> bytes:
+    """Give a campaign as bytes."""
+    return msgspec.msgpack.encode(
+        Snapshot(
+            policy_version(),
+            campaign.setup,
+            campaign.seq,
+            tuple(getattr(campaign, name) for name in PLACES),
+            campaign.refold,
+            {name: _packed(value) for name, value in leaves(campaign.state)},
+            {name: _packed(value) for name, value in campaign.tally.arrays().items()},
+        )
+    )
+
+
+def unpack(body: bytes) -> Campaign | None:
+    """Give the campaign; None where it was packed by policies of another version."""
+    snapshot = msgspec.msgpack.decode(body, type=Snapshot)
+    if snapshot.version != policy_version():
+        return None
+    campaign = Campaign(snapshot.setup)
+    campaign.seq, campaign.refold = snapshot.seq, snapshot.refold
+    for name, place in zip(PLACES, snapshot.places, strict=True):
+        setattr(campaign, name, place)
+    for name, value in leaves(campaign.state):
+        if isinstance(value, np.ndarray):
+            value[...] = _unpacked(snapshot.state[name])
+    campaign.tally.restore({name: _unpacked(one) for name, one in snapshot.tally.items()})
+    return campaign
+
+
+def digest(body: bytes) -> bytes:
+    """Give what a stored snapshot is checked by."""
+    return hashlib.sha256(body).digest()
+
+
+@cache
+def policy_version() -> str:
+    """Digest the source of the policies and of the fold: what a state means depends on it."""
+    here = Path(__file__).parent
+    package = here.parents[1]
+    sources = [
+        *sorted((package / "policies").rglob("*.py")),
+        package / "types.py",
+        *(here / f"{name}.py" for name in FOLD),
+    ]
+    digested = hashlib.sha256()
+    for source in sources:
+        digested.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digested.hexdigest()[:16]
+
+
+def _packed(value: Any) -> Packed:
+    array = np.ascontiguousarray(value)
+    return array.dtype.str, list(np.shape(value)), array.tobytes()
+
+
+def _unpacked(packed: Packed) -> Any:
+    kind, shape, data = packed
+    return np.frombuffer(data, kind).reshape(shape)

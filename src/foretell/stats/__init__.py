@@ -1,0 +1,1 @@
+"""Inference that lab and service share: estimates, intervals, change points, delay curves."""

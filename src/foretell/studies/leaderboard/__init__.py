@@ -1,0 +1,1 @@
+"""Every policy on every scenario of the suite."""

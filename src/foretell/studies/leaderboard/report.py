@@ -1,0 +1,170 @@
+"""The leaderboard to look at: a page that works offline, a heat map, and a table for the docs."""
+
+from __future__ import annotations
+
+import html
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from foretell.studies.leaderboard.heat_map import draw_heat
+
+if TYPE_CHECKING:
+    from foretell.studies.leaderboard.board import Leaderboard
+
+_ASSETS = Path(__file__).parents[2] / "pages"
+
+COLUMNS = (
+    ("ratio", "all", "geometric mean of the ratios to the best window in hindsight"),
+    ("ratio_right_model", "right model", "the same over scenarios in which the model is right"),
+    ("ratio_wrong_model", "wrong model", "the same over scenarios in which it is not"),
+    ("late_ratio", "after D", "the same for the regret after the first rewards are in"),
+    ("random", "random", "the same over randomly drawn problems"),
+    ("worst", "worst", "the largest ratio over scenarios"),
+    ("to_oracle-psrl", "to oracle-psrl", "geometric mean of the ratios to oracle-psrl"),
+    ("to_oracle-nsd", "to oracle-nsd", "geometric mean of the ratios to oracle-nsd"),
+    ("mean_rank", "rank", "mean rank over scenarios, oracles apart"),
+    ("wins", "wins", "scenarios in which it is the best"),
+)
+
+
+def write_report(board: Leaderboard, folder: str | os.PathLike[str]) -> None:
+    """Write the results, the heat map, the page and the table into a folder."""
+    target = Path(folder)
+    board.save(target)
+    draw_heat(board.scores, target)
+    (target / "leaderboard.md").write_text(markdown(board), encoding="utf-8")
+    (target / "index.html").write_text(
+        page(board, (target / "leaderboard-heat.svg").read_text(encoding="utf-8")),
+        encoding="utf-8",
+    )
+
+
+def markdown(board: Leaderboard) -> str:
+    """Give the tables of `docs/leaderboard.md`."""
+    head = ["policy", *(title for _, title, _ in COLUMNS), "µs per round"]
+    times = mean_times(board)
+    lines = [head, ["---", *["---:"] * (len(head) - 1)]]
+    for row in board.scores["summary"]:
+        shown = [_number(row[key]) for key, _, _ in COLUMNS]
+        lines.append([f"`{row['policy']}`", *shown, _number(times.get(row["policy"]))])
+    scenarios = [["scenario", "what it tests", "T", "best window", "best policy", "its ratio"]]
+    scenarios.append(["---", "---", "---:", "---:", "---", "---:"])
+    for facts in board.scores["scenarios"]:
+        name, ratio = _best(board.scores["cells"][facts["name"]])
+        window = _estimate(facts["yardstick"]["regret"])
+        scenarios.append(
+            [facts["name"], facts["tests"], f"{facts['horizon']:,}", window, f"`{name}`", ratio]
+        )
+    return f"{how_made(board)}\n\n{_table(lines)}\n{_table(scenarios)}"
+
+
+def how_made(board: Leaderboard) -> str:
+    """Say in a paragraph what was run and how long it took."""
+    scores, times = board.scores, board.times
+    random = (
+        f" and {len(scores['random'])} random problems with {scores['random_runs']} runs each"
+        if scores["random"]
+        else ""
+    )
+    minutes = times["seconds"] / 60
+    return (
+        f"{scores['runs']} runs on each of {len(scores['scenarios'])} scenarios{random}, seed "
+        f"{scores['seed']}; simulating took {minutes:.0f} minutes, source "
+        f"{scores['provenance']['source']}."
+    )
+
+
+def mean_times(board: Leaderboard) -> dict[str, float]:
+    """Give the time per round of every policy in microseconds, the median over scenarios."""
+    gathered: dict[str, list[float]] = {}
+    for row in board.times["microseconds"].values():
+        for name, time in row.items():
+            gathered.setdefault(name, []).append(time)
+    return {name: sorted(times)[len(times) // 2] for name, times in gathered.items()}
+
+
+def page(board: Leaderboard, heat: str) -> str:
+    """Give the page: everything it needs is inside."""
+    template = (_ASSETS / "leaderboard.html").read_text(encoding="utf-8")
+    parts = {
+        "made": html.escape(how_made(board)),
+        "summary": _summary_rows(board),
+        "heat": heat[heat.index("<svg") :],
+        "cells": _cell_rows(board),
+        "heads": "".join(
+            f'<th scope="col" title="{html.escape(why)}"><button>{title}</button></th>'
+            for _, title, why in COLUMNS
+        ),
+    }
+    for name, part in parts.items():
+        template = template.replace("{{" + name + "}}", part)
+    return template
+
+
+def _summary_rows(board: Leaderboard) -> str:
+    times = mean_times(board)
+    rows = []
+    for row in board.scores["summary"]:
+        name = row["policy"]
+        kind = ' class="oracle"' if row["lab_only"] else ""
+        needs = html.escape(", ".join(row["needs"]) or "nothing")
+        numbers = [_cell(row[key]) for key, _, _ in COLUMNS] + [_cell(times.get(name))]
+        rows.append(
+            f'<tr{kind}><th scope="row">{html.escape(name)}</th><td>{needs}</td>'
+            f"{''.join(numbers)}</tr>"
+        )
+    return "\n".join(rows)
+
+
+def _cell_rows(board: Leaderboard) -> str:
+    rows = []
+    for facts in board.scores["scenarios"]:
+        scenario = facts["name"]
+        times = board.times["microseconds"].get(scenario, {})
+        for name, score in board.scores["cells"][scenario].items():
+            numbers = [
+                _cell(score[part][0], _estimate(score[part]))
+                for part in ("regret", "late", "regret_to_window", "late_to_window")
+            ]
+            numbers += [_cell(score[f"regret_to_{oracle}"][0]) for oracle in _oracles(score)]
+            numbers += [_cell(score.get("rank")), _cell(times.get(name))]
+            rows.append(
+                f'<tr><th scope="row">{html.escape(scenario)}</th>'
+                f'<td title="{html.escape(score["spec"])}">{html.escape(name)}</td>'
+                f"{''.join(numbers)}</tr>"
+            )
+    return "\n".join(rows)
+
+
+def _oracles(score: dict[str, Any]) -> list[str]:
+    return [name for name in ("oracle-psrl", "oracle-nsd") if f"regret_to_{name}" in score]
+
+
+def _best(cells: dict[str, dict[str, Any]]) -> tuple[str, str]:
+    """Give the policy that ranks first, and its ratio to the best window."""
+    name = next(name for name, score in cells.items() if score.get("rank") == 1)
+    return name, _estimate(cells[name]["regret_to_window"])
+
+
+def _table(lines: list[list[str]]) -> str:
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _number(value: float | None) -> str:
+    """Give a number with about three digits, or a dash."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) or value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _estimate(triple: list[float | None]) -> str:
+    value, low, high = triple
+    return f"{_number(value)} [{_number(low)}, {_number(high)}]"
+
+
+def _cell(value: float | None, shown: str | None = None) -> str:
+    key = "" if value is None else f' data-key="{value}"'
+    return f"<td{key}>{html.escape(shown or _number(value))}</td>"

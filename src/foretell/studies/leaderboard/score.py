@@ -1,0 +1,114 @@
+"""From cells to scores: ratios to the best window in hindsight and to the oracles, and ranks.
+
+The yardstick of a scenario is the best of the paper's fixed-window policies. It is cross-fitted:
+the window is chosen on one half of the runs and its regret is taken on the other half, both ways,
+so that the yardstick is not flattered by its own luck. A ratio is that of two mean regrets in the
+same worlds; its interval is over runs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foretell.errors import InvalidInput
+from foretell.studies.statistics import Estimate, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from foretell.studies.leaderboard.cells import Cell
+    from foretell.types import Floats
+
+LEAST_RUNS = 4
+ORACLES = ("oracle-psrl", "oracle-nsd")
+
+
+@dataclass(frozen=True, eq=False)
+class Yardstick:
+    """The best fixed window in hindsight: its regret in every run, and which one each half has."""
+
+    regret: Floats
+    chosen: tuple[str, str]
+
+
+def cross_fitted(family: Mapping[str, Floats]) -> Yardstick:
+    """Choose the best member on the even runs and take its regret on the odd ones; and back.
+
+    >>> family = {"a": np.array([1.0, 2.0, 1.0, 2.0]), "b": np.array([2.0, 1.0, 2.0, 1.0])}
+    >>> cross_fitted(family).regret.tolist()
+    [2.0, 2.0, 2.0, 2.0]
+    """
+    runs = len(next(iter(family.values())))
+    if runs < LEAST_RUNS:
+        raise InvalidInput(
+            f"a leaderboard needs at least {LEAST_RUNS} runs, got {runs}: half of them choose "
+            f"the window, the others measure it"
+        )
+    even = np.arange(runs) % 2 == 0
+    regret = np.empty(runs)
+    chosen = []
+    for half in (even, ~even):
+        best = min(family, key=lambda name: float(family[name][~half].mean()))
+        regret[half] = family[best][half]
+        chosen.append(best)
+    return Yardstick(regret, (chosen[0], chosen[1]))
+
+
+def ratio(one: Floats, other: Floats) -> Estimate:
+    """Give mean(one) / mean(other) of paired runs, its interval by linearisation."""
+    base = float(other.mean())
+    if base <= 0.0:
+        return Estimate(math.inf, math.inf, math.inf)
+    value = float(one.mean()) / base
+    spread = estimate((one - value * other) / base)
+    return Estimate(value, value + spread.low, value + spread.high)
+
+
+def scored(
+    cells: Mapping[str, Cell], family: Mapping[str, Cell], ranked: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Give the yardsticks of one scenario and the scores of every policy in it, as plain data."""
+    parts = {
+        "regret": ({n: c.regret for n, c in cells.items()}, _fit(family, late=False)),
+        "late": ({n: c.late for n, c in cells.items()}, _fit(family, late=True)),
+    }
+    order = sorted(ranked, key=lambda name: float(cells[name].regret.mean()))
+    yardsticks: dict[str, Any] = {}
+    scores: dict[str, dict[str, Any]] = {name: {"spec": cells[name].spec} for name in cells}
+    for part, (regrets, yardstick) in parts.items():
+        yardsticks[part] = plain(estimate(yardstick.regret))
+        yardsticks[f"{part}_windows"] = list(yardstick.chosen)
+        for name, regret in regrets.items():
+            score = scores[name]
+            score[part] = plain(estimate(regret))
+            score[f"{part}_to_window"] = plain(ratio(regret, yardstick.regret))
+            for oracle in ORACLES:
+                if oracle in regrets:
+                    score[f"{part}_to_{oracle}"] = plain(ratio(regret, regrets[oracle]))
+    for place, name in enumerate(order):
+        scores[name]["rank"] = place + 1
+    return yardsticks, scores
+
+
+def _fit(family: Mapping[str, Cell], *, late: bool) -> Yardstick:
+    return cross_fitted({n: cell.late if late else cell.regret for n, cell in family.items()})
+
+
+def plain(number: Estimate) -> list[float | None]:
+    """Give value, low and high with five digits, None where there is no number."""
+    return [
+        float(f"{value:.5g}") if math.isfinite(value) else None
+        for value in (number.value, number.low, number.high)
+    ]
+
+
+def geometric_mean(values: Iterable[float | None]) -> float | None:
+    """Give the geometric mean of what is there, None where nothing is."""
+    there = [value for value in values if value is not None and value > 0.0]
+    if not there:
+        return None
+    return float(f"{math.exp(sum(map(math.log, there)) / len(there)):.5g}")

@@ -1,0 +1,54 @@
+"""Every study of the paper, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foretell.errors import UnknownName
+from foretell.studies.paper import (
+    baselines,
+    bounds,
+    horizon_scaling,
+    misspecified,
+    price_of_delay,
+    random_delays,
+    readings,
+    window,
+    window_sweep,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from foretell.studies.study import Study
+
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        window.STUDY,
+        baselines.STUDY,
+        misspecified.STATIONARY_STUDY,
+        misspecified.BAD_STUDY,
+        misspecified.FAVOURABLE_STUDY,
+        random_delays.STUDY,
+        price_of_delay.STUDY,
+        horizon_scaling.STUDY,
+        window_sweep.STUDY,
+        bounds.STUDY,
+        readings.STUDY,
+    )
+}
+_SHARED = {"fig7": "fig3", "fig5": "fig4"}
+"""Figures that are drawn from the runs of another."""
+
+
+def chosen_studies(names: Sequence[str]) -> list[Study]:
+    """Give the studies of these figures, all of them where none (or `all`) is named."""
+    if not names or "all" in names:
+        return list(STUDIES.values())
+    known = [*STUDIES, *_SHARED]
+    for name in names:
+        if name not in known:
+            raise UnknownName.of("study", name, [*known, "all"])
+    wanted = [_SHARED.get(name, name) for name in names]
+    return [study for name, study in STUDIES.items() if name in wanted]

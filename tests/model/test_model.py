@@ -1,0 +1,34 @@
+"""Whatever happens, in any order and any number of times: live state, log and reference agree."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.model.effort import effort
+from tests.model.machine import LiveModel
+
+
+class OrderFree(LiveModel):
+    """Policies that are told at every moment what each decision stands at."""
+
+    policies = ("ucb", "nsd-kl", "nsd-ucrl2(window=5)", "nsd-psrl(window=4)", "nsd-ucrl2")
+    order_free = True
+
+
+class Stream(LiveModel):
+    """Policies that read signals in the order of decisions, once."""
+
+    policies = (
+        "recorder",
+        "recorder-correctable",
+        "nsd-adaptive",
+        "nsd-kl-glr",
+        "nsd-psrl-cp",
+        "sw-ts(window=5)",
+    )
+
+
+TestOrderFree = pytest.mark.slow(OrderFree.TestCase)
+TestOrderFree.settings = effort(60)
+TestStream = pytest.mark.slow(Stream.TestCase)
+TestStream.settings = effort(60)

@@ -1,0 +1,153 @@
+"""The same feedback in any order, any number of times, is the same knowledge."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foretell.service.model.timestamps import text
+from tests.model.effort import effort
+from tests.service.rules.served import SECOND, START, Served
+
+SIGNALS = ["none", "click", "buy"]
+ORDER_FREE = ["ucb", "nsd-kl", "nsd-ucrl2(window=3)", "nsd-psrl(window=4)", "kl-ucb", "ts"]
+STREAM = ["nsd-adaptive", "nsd-kl-glr", "nsd-psrl-cp", "sw-ts(window=3)", "d-ucb", "exp3s"]
+SILENCES = st.tuples(*[st.sampled_from(["default", "unknown"])] * 2)
+
+Event = tuple[int, dict[str, Any]]
+
+
+class Plan(NamedTuple):
+    """Decisions of given actions, and feedback before, between and after the closes."""
+
+    actions: list[int]
+    phases: list[list[Event]]
+
+
+class Outcome(NamedTuple):
+    """What can be seen of a campaign at the end."""
+
+    state: bytes
+    report: dict[str, Any]
+    stories: list[Any]
+    digest: str
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    actions = draw(st.lists(st.integers(0, 2), min_size=2, max_size=6))
+    events: list[Event] = []
+    rounds = st.integers(0, len(actions) - 1)
+    for number in range(draw(st.integers(2, 16))):
+        t = draw(rounds)
+        body: dict[str, Any] = {"event_id": f"e{number}"}
+        kind = draw(st.sampled_from(["signal", "signal", "reward", "reward", "adjust", "retract"]))
+        if kind == "signal":
+            body["signal"] = draw(st.sampled_from(SIGNALS))
+        else:
+            body["kind"] = kind
+            body["occurred_at"] = text(START + draw(st.integers(0, 3)) * SECOND)
+        if kind in {"reward", "adjust"}:
+            body["value"] = draw(st.sampled_from([-1.0, 0.1, 0.7, 1.0, 3.0]))
+        if kind in {"adjust", "retract"}:
+            body["target"] = f"e{draw(st.integers(0, 15))}"
+        events.append((t, body))
+    places = draw(st.lists(st.integers(0, 2), min_size=len(events), max_size=len(events)))
+    phases = [
+        [event for event, place in zip(events, places, strict=True) if place == phase]
+        for phase in range(3)
+    ]
+    return Plan(actions, phases)
+
+
+def came_to(policy: str, silences: tuple[str, str], plan: Plan) -> Outcome:
+    """Live through a plan: the clock stands still within a phase."""
+    with tempfile.TemporaryDirectory() as folder, Served(Path(folder) / "a.db") as served:
+        served.create(
+            actions=["a0", "a1", "a2"],
+            signals=SIGNALS,
+            policy=policy,
+            signal_window=1.0,
+            reward_window=2.0,
+            signal_silence=silences[0],
+            reward_silence=silences[1],
+        )
+        ids = [served.decide(eligible=[f"a{one}"]).decision_id for one in plan.actions]
+        for phase in plan.phases:
+            served.batch([{"decision_id": ids[t]} | body for t, body in phase])
+            served.pass_time(1.5)
+        report = msgspec.to_builtins(served.report())
+        del report["log"]
+        stories = []
+        for one in ids:
+            story = served.story(one)
+            events = sorted((e.event_id or "", e.at, e.status or "") for e in story.events)
+            stories.append((story.signal, story.reward, events))
+        return Outcome(served.fingerprint(), report, stories, served.digest())
+
+
+@st.composite
+def reordered(draw: st.DrawFn) -> tuple[Plan, Plan]:
+    plan = draw(plans())
+    return plan, plan._replace(phases=[draw(st.permutations(phase)) for phase in plan.phases])
+
+
+@st.composite
+def repeated(draw: st.DrawFn) -> tuple[Plan, Plan]:
+    """Send some events again, at once or at any later time."""
+    plan = draw(plans())
+    phases: list[list[Event]] = []
+    for number, phase in enumerate(plan.phases):
+        earlier = [event for one in plan.phases[: number + 1] for event in one]
+        again = draw(st.lists(st.sampled_from(earlier), max_size=8)) if earlier else []
+        phases.append([*phase, *again])
+    return plan, plan._replace(phases=phases)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ORDER_FREE)
+@effort(15)
+@given(both=reordered(), silences=SILENCES)
+def test_any_order_gives_an_order_free_policy_the_same_state(
+    policy: str, both: tuple[Plan, Plan], silences: tuple[str, str]
+) -> None:
+    one, other = (came_to(policy, silences, plan) for plan in both)
+    assert one == other
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", STREAM)
+@effort(15)
+@given(both=reordered(), silences=SILENCES)
+def test_ledger_and_report_are_free_of_order_for_every_policy(
+    policy: str, both: tuple[Plan, Plan], silences: tuple[str, str]
+) -> None:
+    one, other = (came_to(policy, silences, plan) for plan in both)
+    if silences != ("default", "default"):
+        # what such a policy has read depends on what came first, and so does what it has not
+        for outcome in (one, other):
+            del outcome.report["counts"]["revisions"]
+    assert one.report == other.report
+    assert one.stories == other.stories
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [*ORDER_FREE[:4], *STREAM])
+@effort(8)
+@given(both=repeated(), silences=SILENCES)
+def test_any_repetition_gives_every_policy_the_same_state(
+    policy: str, both: tuple[Plan, Plan], silences: tuple[str, str]
+) -> None:
+    one, other = (came_to(policy, silences, plan) for plan in both)
+    assert other.report["counts"].pop("duplicates") == sum(
+        len(after) - len(before)
+        for before, after in zip(both[0].phases, both[1].phases, strict=True)
+    )
+    del one.report["counts"]["duplicates"]
+    assert one == other

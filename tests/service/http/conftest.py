@@ -1,0 +1,84 @@
+"""Services to test: the real engine, and one in memory that a test can break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from starlette.testclient import TestClient
+
+from foretell import protocol
+from foretell.service.engine.engine import Engine
+from foretell.service.http import Limits, app
+from foretell.service.http.service import Service
+from tests.service.http.standin import KEYS, StandIn
+
+CAMPAIGN = {"name": "hero", "actions": ["a", "b"], "signals": ["none", "click"]}
+
+
+class Served:
+    """A service, its keys, and a client that speaks to it."""
+
+    def __init__(
+        self,
+        engine: Service,
+        keys: dict[protocol.Scope, str],
+        portal: BlockingPortal,
+        limits: Limits,
+    ) -> None:
+        self.engine = engine
+        self.keys = keys
+        self.client = TestClient(app(engine, limits))
+        self.client.portal = portal
+
+    def call(self, method: str, path: str, scope: protocol.Scope = "admin", **more: Any) -> Any:
+        """Send a request with the key of a scope."""
+        headers = {"Authorization": f"Bearer {self.keys[scope]}", **more.pop("headers", {})}
+        return self.client.request(method, path, headers=headers, **more)
+
+    def decision(self) -> str:
+        """Make the campaign if there is none, and a decision."""
+        self.call("POST", "/v1/campaigns", json=CAMPAIGN)
+        answer = self.call("POST", "/v1/campaigns/hero/decisions")
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["decision_id"])
+
+
+SMALL = Limits(body=20_000, batch=500_000, in_flight=3)
+
+
+@pytest.fixture(scope="session")
+def portal() -> Iterator[BlockingPortal]:
+    with start_blocking_portal() as portal:
+        yield portal
+
+
+@pytest.fixture
+def broken(portal: BlockingPortal) -> Served:
+    """A service in memory, which a test may break."""
+    return Served(StandIn(), dict(KEYS), portal, SMALL)
+
+
+@pytest.fixture(params=["stand-in", "engine"])
+def served(
+    request: pytest.FixtureRequest, portal: BlockingPortal, tmp_path: Path
+) -> Iterator[Served]:
+    """A service: one in memory, and the real one."""
+    if request.param == "stand-in":
+        yield Served(StandIn(), dict(KEYS), portal, SMALL)
+        return
+    admin = "ftk_the-first-key-of-this-test"
+
+    async def start() -> tuple[Engine, dict[protocol.Scope, str]]:
+        engine = await Engine.open(tmp_path / "live.db", admin_key=admin, compiled=False)
+        keys: dict[protocol.Scope, str] = {"admin": admin}
+        for scope in get_args(protocol.Scope)[:3]:
+            keys[scope] = (await engine.make_key(protocol.NewKey(scope, [scope]))).key
+        return engine, keys
+
+    engine, keys = portal.call(start)
+    yield Served(engine, keys, portal, SMALL)
+    portal.call(engine.close)

@@ -1,0 +1,56 @@
+"""Serve a real engine at a free port, for tests that need a real server.
+
+Call it with a directory and a key: it prints the port once it listens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from pathlib import Path
+
+import uvicorn
+
+from foretell import protocol
+from foretell.service.engine.engine import Engine
+from foretell.service.http import app
+from foretell.service.model.errors import Conflict
+
+CAMPAIGN = protocol.NewCampaign("home-hero", ["editorial-pick", "sale"], ["none", "view", "click"])
+
+
+class Guarded(Engine):
+    """An engine that keeps its first key and its first campaign, whatever is tried on it."""
+
+    async def revoke_key(self, key_id: str) -> None:
+        """Revoke any key but the first."""
+        if key_id == self.keys()[0].id:
+            raise Conflict("the first key stays")
+        await super().revoke_key(key_id)
+
+    async def set_status(
+        self, name: str, status: protocol.Status, version: int | None = None
+    ) -> protocol.CampaignView:
+        """Stop any campaign but the first."""
+        if (name, status) == (CAMPAIGN.name, "stopped"):
+            raise Conflict("the first campaign stays")
+        return await super().set_status(name, status, version)
+
+
+async def main(directory: Path, key: str) -> None:
+    """Serve until somebody stops it."""
+    engine = await Guarded.open(directory / "live.db", admin_key=key, compiled=False)
+    await engine.create(CAMPAIGN)
+    # Only of a socket that names its protocol does asyncio send small packets at once.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    print(listening.getsockname()[1], flush=True)  # noqa: T201 - for the one who waits for it
+    config = uvicorn.Config(app(engine), log_level="warning", access_log=False)
+    await uvicorn.Server(config).serve(sockets=[listening])
+    await engine.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))

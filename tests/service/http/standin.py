@@ -1,0 +1,247 @@
+"""A small engine in memory, which keeps the contract of the real one and knows no policy."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from foretell import protocol
+from foretell.errors import InvalidInput
+from foretell.service.model.errors import Conflict, LogClosed, NotFound, Stale, Unusable
+
+NOW = "2026-01-02T03:04:05.678901Z"
+KEYS: dict[protocol.Scope, str] = {
+    "decide": "ftk_decide",
+    "feedback": "ftk_feedback",
+    "read": "ftk_read",
+    "admin": "ftk_admin",
+}
+_item = msgspec.json.Decoder(protocol.BatchItem).decode
+
+
+class StandIn:
+    """Everything that `foretell.service.http` asks of an engine."""
+
+    def __init__(self) -> None:
+        self.open = True
+        self.views: dict[str, protocol.CampaignView] = {}
+        self.lines: dict[str, list[protocol.LogLine]] = {}
+        self.decided: dict[str, str] = {}
+        self.repeated: dict[tuple[str, str], protocol.Answer] = {}
+        self.scopes: dict[str, frozenset[protocol.Scope]] = {
+            key: frozenset({scope}) for scope, key in KEYS.items()
+        }
+        self.made: dict[str, protocol.KeyMade] = {}
+        self.restored = b""
+
+    def health(self) -> protocol.Health:
+        return protocol.Health("ok") if self.open else protocol.Health("closed", "the disk is full")
+
+    def gauges(self) -> dict[str, float]:
+        return {"log_head": float(sum(map(len, self.lines.values())))}
+
+    def identify(self, bearer: str) -> frozenset[protocol.Scope] | None:
+        return self.scopes.get(bearer)
+
+    def _write(self, campaign: str, kind: str, body: dict[str, Any]) -> None:
+        if not self.open:
+            raise LogClosed("the log cannot be written: the disk is full")
+        lines = self.lines[campaign]
+        lines.append(protocol.LogLine(len(lines) + 1, NOW, kind, body))
+
+    async def decide(self, campaign: str, ask: protocol.Ask) -> tuple[protocol.Answer, bool]:
+        view = self.campaign(campaign)
+        if ask.decision_key is not None and (campaign, ask.decision_key) in self.repeated:
+            return self.repeated[campaign, ask.decision_key], False
+        known = [one.action for one in view.actions if one.status == "active"]
+        eligible = [one for one in ask.eligible or known if one in known]
+        if view.status != "running":
+            raise Conflict(f"the campaign is {view.status}: start it")
+        if not eligible:
+            raise Unusable("no action can be chosen: name one that is active")
+        token = f"decision-{len(self.decided)}"
+        answer = protocol.Answer(token, eligible[0], 1.0, "stand-in", NOW, "policy")
+        self._write(campaign, "decision", {"round": len(self.decided), "action": eligible[0]})
+        self.decided[token] = campaign
+        if ask.decision_key is not None:
+            self.repeated[campaign, ask.decision_key] = answer
+        return answer, True
+
+    def _campaign_of(self, decision_id: str) -> protocol.CampaignView:
+        if decision_id not in self.decided:
+            raise NotFound("there is no such decision")
+        return self.views[self.decided[decision_id]]
+
+    async def signal(self, decision_id: str, report: protocol.SignalReport) -> protocol.Receipt:
+        view = self._campaign_of(decision_id)
+        if report.signal not in view.signals:
+            raise Unusable(f"there is no such signal: choose one of {view.signals}")
+        body = {"round": 0, "signal": report.signal, "event_id": report.event_id}
+        self._write(view.name, "signal", body)
+        return protocol.Receipt("accepted", report.event_id)
+
+    async def reward(self, decision_id: str, report: protocol.RewardReport) -> protocol.Receipt:
+        view = self._campaign_of(decision_id)
+        if report.value is None and report.kind != "retract":
+            raise Unusable("a reward must have a value")
+        body = {"round": 0, "value": report.value, "event_id": report.event_id}
+        self._write(view.name, "reward", body)
+        return protocol.Receipt("accepted", report.event_id)
+
+    async def batch(self, items: list[msgspec.Raw]) -> list[protocol.Receipt]:
+        return [await self._one(item) for item in items]
+
+    async def _one(self, raw: msgspec.Raw) -> protocol.Receipt:
+        try:
+            item: protocol.BatchItem = _item(raw)
+            if item.signal is not None:
+                return await self.signal(item.decision_id, protocol.SignalReport(item.signal))
+            return await self.reward(item.decision_id, protocol.RewardReport(item.value, item.kind))
+        except (
+            msgspec.DecodeError,
+            UnicodeDecodeError,
+            RecursionError,
+            NotFound,
+            Unusable,
+        ) as error:
+            return protocol.Receipt("rejected", detail=str(error))
+
+    async def create(self, campaign: protocol.NewCampaign) -> protocol.CampaignView:
+        if campaign.name in self.views:
+            raise Conflict("there is a campaign of this name: choose another")
+        if campaign.policy == "nonsense":
+            raise InvalidInput("there is no such policy")
+        fields = {name: getattr(campaign, name) for name in campaign.__struct_fields__}
+        fields["actions"] = [protocol.ActionView(one, "active") for one in campaign.actions]
+        view = protocol.CampaignView(**fields, created_at=NOW, version=1)
+        self.views[campaign.name] = view
+        self.lines[campaign.name] = []
+        self._write(campaign.name, "created", {"setup": fields["name"]})
+        return view
+
+    def campaigns(self) -> list[protocol.CampaignView]:
+        return list(self.views.values())
+
+    def campaign(self, name: str) -> protocol.CampaignView:
+        if name not in self.views:
+            raise NotFound("there is no such campaign")
+        return self.views[name]
+
+    def _change(self, name: str, version: int | None, **fields: Any) -> protocol.CampaignView:
+        view = self.campaign(name)
+        if version is not None and version != view.version:
+            raise Stale("it was changed")
+        self._write(name, "changed", {})
+        self.views[name] = msgspec.structs.replace(view, **fields, version=view.version + 1)
+        return self.views[name]
+
+    async def patch(
+        self, name: str, patch: protocol.CampaignPatch, version: int | None
+    ) -> protocol.CampaignView:
+        fields = {
+            field: getattr(patch, field)
+            for field in patch.__struct_fields__
+            if getattr(patch, field) is not msgspec.UNSET
+        }
+        return self._change(name, version, **fields)
+
+    async def set_status(
+        self, name: str, status: Literal["running", "paused", "stopped"], version: int | None
+    ) -> protocol.CampaignView:
+        return self._change(name, version, status=status)
+
+    async def refold(self, name: str, version: int | None = None) -> protocol.CampaignView:
+        return self._change(name, version)
+
+    async def add_action(
+        self, name: str, action: protocol.NewAction, version: int | None
+    ) -> protocol.CampaignView:
+        actions = self.campaign(name).actions
+        if any(one.action == action.action for one in actions):
+            raise Conflict("there is an action of this name: choose another")
+        added = [*actions, protocol.ActionView(action.action, "active")]
+        return self._change(name, version, actions=added)
+
+    async def patch_action(
+        self, name: str, action: str, patch: protocol.ActionPatch, version: int | None
+    ) -> protocol.CampaignView:
+        actions = self.campaign(name).actions
+        if all(one.action != action for one in actions):
+            raise NotFound("there is no such action")
+        changed = [
+            protocol.ActionView(one.action, patch.status if one.action == action else one.status)
+            for one in actions
+        ]
+        return self._change(name, version, actions=changed)
+
+    async def story(self, decision_id: str) -> protocol.Story:
+        view = self._campaign_of(decision_id)
+        action = view.actions[0].action
+        return protocol.Story(
+            decision_id, view.name, 0, NOW, action, 1.0, "policy", "stand-in",
+            [action], None, NOW, None, NOW, None, [],
+        )  # fmt: skip
+
+    async def report(self, name: str) -> protocol.Report:
+        view = self.campaign(name)
+        log = protocol.LogReport(len(self.lines[name]), NOW, "00")
+        return protocol.Report(name, view.status, view.policy, protocol.Counts(), [], [], log)
+
+    async def timeseries(self, name: str) -> protocol.Timeseries:
+        return protocol.Timeseries(self.campaign(name).name, 60.0, [])
+
+    async def delays(self, name: str) -> protocol.Delays:
+        return protocol.Delays(self.campaign(name).name, 0, [], [])
+
+    async def signals(self, name: str) -> protocol.SignalTable:
+        return protocol.SignalTable(self.campaign(name).name, [], [])
+
+    async def changes(self, name: str) -> protocol.Changes:
+        return protocol.Changes(self.campaign(name).name, [])
+
+    async def log_page(self, name: str, after: int, limit: int) -> protocol.LogPage:
+        self.campaign(name)
+        lines = [line for line in self.lines[name] if line.seq > after][:limit]
+        return protocol.LogPage(lines, lines[-1].seq if lines else after)
+
+    async def export(self, name: str) -> AsyncIterator[protocol.LogLine]:
+        for line in self.lines[name]:
+            yield line
+
+    async def erase(self, name: str, unit: str) -> protocol.Erased:
+        self.campaign(name)
+        return protocol.Erased(0)
+
+    async def rotate(self) -> protocol.Rotated:
+        return protocol.Rotated(1, NOW)
+
+    async def make_key(self, key: protocol.NewKey) -> protocol.KeyMade:
+        number = f"k{len(self.made) + 1}"
+        made = protocol.KeyMade(number, key.name, key.scopes, NOW, f"ftk_made_{number}")
+        self.made[number] = made
+        self.scopes[made.key] = frozenset(key.scopes)
+        return made
+
+    async def revoke_key(self, key: str) -> None:
+        if key not in self.made:
+            raise NotFound("there is no such key")
+        del self.scopes[self.made.pop(key).key]
+
+    def keys(self) -> list[protocol.KeyView]:
+        return [
+            protocol.KeyView(one.id, one.name, one.scopes, one.created_at)
+            for one in self.made.values()
+        ]
+
+    async def backup(self, path: str) -> None:
+        await asyncio.to_thread(Path(path).write_bytes, b"SQLite format 3\0" + bytes(1 << 20))
+
+    async def restore(self, path: str) -> protocol.Restored:
+        self.restored = await asyncio.to_thread(Path(path).read_bytes)
+        if not self.restored.startswith(b"SQLite format 3\0"):
+            raise Unusable("the file is no backup of foretell")
+        return protocol.Restored(7)

@@ -1,0 +1,181 @@
+"""Feedback by HTTP: ids that are not ours, batches of which each event stands alone."""
+
+from __future__ import annotations
+
+import json
+import string
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from foretell.service.http.feedback import lines
+from tests.service.http.conftest import Served
+
+NDJSON = {"Content-Type": "application/x-ndjson"}
+VERDICTS = {"accepted", "duplicate", "late", "parked", "rejected"}
+
+
+def batch(served: Served, body: bytes) -> Any:
+    return served.call("POST", "/v1/events/batch", "feedback", content=body, headers=NDJSON)
+
+
+def test_a_signal_and_a_reward_are_taken_in(served: Served) -> None:
+    decision = served.decision()
+    for path, body in (
+        ("signal", {"signal": "click", "event_id": "s1"}),
+        ("reward", {"value": 1.0, "event_id": "r1"}),
+    ):
+        answer = served.call("POST", f"/v1/decisions/{decision}/{path}", "feedback", json=body)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["status"] in VERDICTS
+        assert answer.json()["event_id"] == body["event_id"]
+    story = served.call("GET", f"/v1/decisions/{decision}", "read")
+    assert story.json()["decision_id"] == decision
+
+
+def wrong_ids(decision: str) -> list[str]:
+    flipped = "A" if decision[5] != "A" else "B"
+    return [
+        decision[:-1],
+        decision[1:],
+        decision[: len(decision) // 2],
+        decision + "A",
+        decision[:5] + flipped + decision[6:],
+        decision.swapcase(),
+        decision[::-1],
+        "nothing",
+        "x" * 5000,
+        "é",
+        "%00",
+        "..%2e",
+        "=" * 70,
+    ]
+
+
+def test_forged_truncated_and_foreign_ids_are_404(served: Served) -> None:
+    for wrong in wrong_ids(served.decision()):
+        signal = served.call("POST", f"/v1/decisions/{wrong}/signal", json={"signal": "click"})
+        reward = served.call("POST", f"/v1/decisions/{wrong}/reward", json={"value": 1})
+        story = served.call("GET", f"/v1/decisions/{wrong}")
+        for answer in (signal, reward, story):
+            assert answer.status_code == 404, (wrong, answer.text)
+            assert answer.json()["type"] == "urn:foretell:problem:not-found"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(token=st.text(string.ascii_letters + string.digits + "-_.=~", min_size=1, max_size=120))
+def test_no_made_up_id_is_known(served: Served, token: str) -> None:
+    if token not in {".", ".."}:
+        assert served.call("GET", f"/v1/decisions/{token}").status_code == 404
+
+
+def test_a_batch_takes_each_event_for_itself(served: Served) -> None:
+    decision = served.decision()
+    events = [
+        {"decision_id": decision, "signal": "click", "event_id": "a"},
+        {"decision_id": "forged", "value": 1},
+        {"decision_id": decision, "signal": "unknown"},
+        {"nothing": 1},
+        7,
+        None,
+        {"decision_id": decision, "value": 0.5, "event_id": "b"},
+    ]
+    answer = served.call("POST", "/v1/events/batch", "feedback", json={"events": events})
+    assert answer.status_code == 200, answer.text
+    results = answer.json()["results"]
+    rejected = [one["status"] == "rejected" for one in results]
+    assert rejected == [False, True, True, True, True, True, False]
+    assert all(one["detail"] for one in results if one["status"] == "rejected")
+
+
+def test_bad_lines_are_named_and_harm_no_other(served: Served) -> None:
+    good = json.dumps({"decision_id": served.decision(), "value": 1.0}).encode()
+    deep = b"[" * 100_000
+    body = b"\r\n".join(
+        [good, b"", b"nonsense", b'{"decision_id": "\xff"}', good, deep, b'{"value": NaN}', b"  "]
+    )
+    answer = batch(served, body)
+    assert answer.status_code == 200, answer.text
+    results = answer.json()["results"]
+    assert [one["status"] == "rejected" for one in results] == [
+        False,
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]
+    named = [one["detail"].partition(":")[0] for one in results if one["status"] == "rejected"]
+    assert named == ["line 3", "line 4", "line 6", "line 7"]
+
+
+def test_an_empty_batch_is_422_and_a_long_one_413(served: Served) -> None:
+    assert batch(served, b"\n\n").status_code == 422
+    assert batch(served, b"").status_code == 422
+    assert batch(served, b"{}\n" * 2000).status_code == 200
+    assert batch(served, b"{}\n" * 2001).status_code == 413
+    for count, status in ((0, 422), (2000, 200), (2001, 413)):
+        answer = served.call("POST", "/v1/events/batch", json={"events": [{}] * count})
+        assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b'{"events": [1, }', 400),
+        (b'{"events": [NaN]}', 400),
+        (b'{"events": [' + b"[" * 100_000, 400),
+        (b'{"events": {}}', 422),
+        (b'{"event": []}', 422),
+        (b"[]", 422),
+    ],
+)
+def test_a_batch_that_is_no_batch_is_refused(served: Served, body: bytes, status: int) -> None:
+    answer = served.call(
+        "POST", "/v1/events/batch", content=body, headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code == status, answer.text
+
+
+line = st.one_of(
+    st.binary(max_size=40).filter(lambda raw: b"\n" not in raw),
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+        max_leaves=5,
+    ).map(lambda value: json.dumps(value).encode()),
+    st.fixed_dictionaries(
+        {"decision_id": st.just("DECISION") | st.text(max_size=5)},
+        optional={
+            "signal": st.sampled_from(["click", "none", "other"]),
+            "value": st.floats() | st.integers(),
+            "kind": st.sampled_from(["reward", "adjust", "retract", "x"]),
+            "event_id": st.text(max_size=4),
+            "target": st.text(max_size=4),
+            "occurred_at": st.just("2026-01-01T00:00:00Z") | st.text(max_size=40),
+        },
+    ).map(lambda value: json.dumps(value).encode()),
+)
+
+
+@pytest.mark.slow
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(sent=st.lists(line, min_size=1, max_size=8))
+def test_any_lines_get_a_verdict_each(served: Served, sent: list[bytes]) -> None:
+    decision = served.decision().encode()
+    body = b"\n".join(sent).replace(b"DECISION", decision)
+    numbered = lines(body)
+    answer = batch(served, body)
+    if not numbered:
+        assert answer.status_code == 422
+        return
+    assert answer.status_code == 200, answer.text
+    results = answer.json()["results"]
+    assert len(results) == len(numbered)
+    for (number, _), one in zip(numbered, results, strict=True):
+        assert one["status"] in VERDICTS
+        if one["status"] == "rejected":
+            assert one["detail"].startswith(f"line {number}: ")

@@ -1,0 +1,76 @@
+"""Many visitors at once: lines that are not on disk yet are read like all others."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foretell import protocol
+from foretell.service.log.sqlite.committer import Committer
+from tests.service.rules.served import Served
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["nsd-adaptive", "nsd-kl"])
+@pytest.mark.parametrize("silence", ["default", "unknown"])
+def test_visitors_do_not_disturb_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, silence: str
+) -> None:
+    """On a slow disk the lines of one decision are spread over transactions under way."""
+    commit = Committer._commit
+
+    def slow(self: Committer) -> Exception | None:
+        time.sleep(0.002)
+        return commit(self)
+
+    monkeypatch.setattr(Committer, "_commit", slow)
+    with Served(tmp_path / "a.db") as served:
+        served.create(
+            policy=policy,
+            signal_window=0.05,
+            reward_window=0.1,
+            signal_silence=silence,
+            reward_silence=silence,
+        )
+        engine, stories = served.engine, []
+
+        async def visitor(number: int) -> None:
+            await asyncio.sleep(0.001 * (number % 7))
+            answer, _ = await engine.decide("c", protocol.Ask(decision_key=f"k{number}"))
+            one = answer.decision_id
+            reports: list[Any] = [
+                engine.signal(one, protocol.SignalReport("click", f"s{number}")),
+                engine.signal(one, protocol.SignalReport("buy", f"t{number}")),
+                engine.reward(one, protocol.RewardReport(0.25, event_id=f"r{number}")),
+                engine.reward(one, protocol.RewardReport(0.5, event_id=f"q{number}")),
+                engine.signal(one, protocol.SignalReport("click", f"s{number}")),
+            ]
+            tasks = []
+            for place, report in enumerate(reports):
+                tasks.append(asyncio.create_task(report))
+                await asyncio.sleep(0.001 * ((number + place) % 4))
+            found = [receipt.status for receipt in await asyncio.gather(*tasks)]
+            assert found == ["accepted"] * 4 + ["duplicate"]
+            story = await engine.story(one)
+            assert len(story.events) == 5
+            stories.append(one)
+            served.machine.time += 50
+
+        async def all_of_them() -> None:
+            await asyncio.gather(*(visitor(number) for number in range(300)))
+
+        served.run(all_of_them())
+        served.pass_time(1.0)
+        for one in stories[::10]:
+            assert (served.story(one).signal, served.story(one).reward) == ("buy", 0.75)
+        counts = served.report().counts
+        assert (counts.decisions, counts.signals, counts.rewards) == (300, 600, 600)
+        assert counts.duplicates == 300
+        assert served.digest() == served.rebuilt().digest()
+        digest = served.digest()
+        served.crash()
+        assert served.digest() == digest

@@ -1,0 +1,82 @@
+"""A burst of decisions whose signals are pending is spread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foretell.policies.registry import policies, policy, start
+from foretell.policies.verbs import has, indices
+from foretell.types import Problem
+from tests.service.rules.served import Served
+
+ACTIONS = ["a", "b", "c", "d", "e"]
+INDEX = [
+    name
+    for name, known in policies().items()
+    if not known.lab_only and has(indices, start(policy(name), Problem(5, 2)))
+]
+
+
+def burst(served: Served, decisions: int) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for _ in range(decisions // 500):
+        found.update(answer.action for answer in served.decide_many(500))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "dear"), [(name, False) for name in INDEX] + [("nsd-kl", True), ("ucb", True)]
+)
+def test_10000_decisions_before_the_first_signal_are_spread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, dear: bool
+) -> None:
+    monkeypatch.setattr("foretell.service.model.decider.CHEAP", 0.0 if dear else 1e9)
+    with Served(tmp_path / "a.db", durability="relaxed") as served:
+        served.create(actions=ACTIONS, policy=name)
+        found = burst(served, 10_000)
+        assert min(found[action] for action in ACTIONS) > 1600
+        assert max(found.values()) < 2400
+
+
+def taught(served: Served, name: str) -> None:
+    """Show every action 50 times: c is best, a little."""
+    served.create(
+        actions=ACTIONS,
+        signals=["none", "click"],
+        policy=name,
+        signal_silence="unknown",
+        reward_silence="unknown",
+    )
+    for each in range(50):
+        reports: list[dict[str, Any]] = []
+        for action in ACTIONS:
+            one = served.decide(eligible=[action]).decision_id
+            hit = each % 10 < (8 if action == "c" else 7)
+            reports += [
+                {"decision_id": one, "signal": "click" if hit else "none"},
+                {"decision_id": one, "value": float(hit)},
+            ]
+        served.batch(reports)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["nsd-ucrl2(scale=0.3)", "nsd-kl", "nsd-kl-glr(forced=0)"])
+@pytest.mark.parametrize("pending", ["counted", "ignored"])
+def test_pending_plays_spread_a_burst(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, pending: str
+) -> None:
+    """A policy that was not told of its plays would give all of a burst to one action."""
+    monkeypatch.setattr("foretell.service.model.decider.CHEAP", 1e9)
+    with Served(tmp_path / "a.db", durability="relaxed") as served:
+        taught(served, name)
+        if pending == "ignored":
+            monkeypatch.setattr("foretell.service.model.campaign.play", lambda *_: None)
+        found = burst(served, 3000)
+        assert found["c"] == max(found.values())
+        spread = found["c"] < 0.9 * 3000 and min(found[action] for action in ACTIONS) > 50
+        assert spread is (pending == "counted")

@@ -1,0 +1,75 @@
+"""Lines of the log name their decision as the outside knows it; delays are those of decisions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.service.rules.served import Served
+
+
+def test_every_line_about_a_decision_has_its_id(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        one, other = (served.decide().decision_id for _ in range(2))
+        served.signal(other, "click")
+        served.reward(one, 1.0)
+        lines = served.lines()
+        assert [line.body.get("decision_id") for line in lines] == [None, one, other, other, one]
+        served.restart()
+        assert served.lines() == lines
+
+        async def exported() -> list[object]:
+            return [line async for line in served.engine.export("c")]
+
+        assert served.run(exported()) == lines
+
+
+def test_feedback_on_a_decision_that_a_restore_took_away_has_no_id(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        copy = str(tmp_path / "copy.db")
+        served.run(served.engine.backup(copy))
+        lost = served.decide().decision_id
+        served.run(served.engine.restore(copy))
+        assert served.reward(lost, 1.0) == "parked"
+        assert "decision_id" not in served.lines()[-1].body
+        served.pass_time(1)
+        another = served.decide().decision_id
+        assert [line.body.get("decision_id") for line in served.lines()[-2:]] == [None, another]
+
+
+def test_the_log_does_not_tell_what_will_be_chosen(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        served.patch(explore=0.1)
+        served.patch(policy="uniform")
+        setups = [line.body["setup"] for line in served.lines()]
+        assert len(setups) == 3
+        assert not any("seed" in setup for setup in setups)
+
+
+def test_delays_are_those_of_the_first_arrival_for_each_decision(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create(signal_window=100, reward_window=1000)
+        early, corrected, silent = (served.decide().decision_id for _ in range(3))
+        served.pass_time(10)
+        served.signal(early, "click", "1")
+        served.pass_time(10)
+        served.signal(early, "buy", "2")
+        served.pass_time(10)
+        for event_id in ("3", "4"):
+            served.signal(early, "buy", event_id)
+        served.reward(corrected, 1.0, "5", kind="adjust", target="never")
+        served.pass_time(10)
+        for value in (1.0, 2.0):
+            served.reward(early, value)
+        served.reward(silent, 1.0)
+        delays = served.run(served.engine.delays("c"))
+        assert delays.decisions == 3
+        assert not any(row.decisions for row in (*delays.signals, *delays.rewards))
+        served.pass_time(60)
+        delays = served.run(served.engine.delays("c"))
+        told = [(row.signal, row.decisions, row.arrived, row.ages[:1]) for row in delays.signals]
+        assert told == [("none", 2, 0, []), ("click", 0, 0, []), ("buy", 1, 1, [20.0])]
+        told = [(row.signal, row.decisions, row.arrived, row.ages[:1]) for row in delays.rewards]
+        assert told == [("none", 2, 1, [40.0]), ("click", 0, 0, []), ("buy", 1, 1, [40.0])]

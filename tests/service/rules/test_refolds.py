@@ -1,0 +1,292 @@
+"""Changing the policy or a window is a logged re-fold: nothing is lost, nothing stands still."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foretell import protocol
+from foretell.policies.registry import policies
+from foretell.service.engine import admin as administration
+from foretell.service.engine import recovery as loading
+from foretell.service.model import snapshot
+from foretell.service.model.errors import Conflict
+from tests.service.rules.served import Served
+
+LIVE = [name for name, known in policies().items() if not known.lab_only]
+ORDER_FREE = ["kl-ucb", "nsd-kl", "nsd-ucrl2(window=7)", "nsd-psrl", "ts", "ucb"]
+
+
+def lived(served: Served, name: str, **fields: Any) -> None:
+    """Live through the same, with decisions of given actions."""
+    served.create(name, **({"signal_window": 1.0, "reward_window": 2.0} | fields))
+    for t in range(20):
+        one = served.decide(name, eligible=["ab"[t % 2]]).decision_id
+        if t % 3:
+            served.signal(one, "buy" if t % 2 else "click", f"s{t}")
+        if t % 2:
+            served.reward(one, t % 3 / 2, f"r{t}")
+        served.pass_time(0.3)
+
+
+def kinds(served: Served, name: str = "c") -> list[str]:
+    return [line.type for line in served.lines(name)]
+
+
+@pytest.mark.parametrize("policy", LIVE)
+def test_another_policy_reads_the_log_anew(tmp_path: Path, policy: str) -> None:
+    with Served(tmp_path / "a.db") as served:
+        lived(served, "c", policy="uniform")
+        lived(served, "other", policy="nsd-adaptive")
+        untouched = served.digest("other")
+        report = served.report()
+        served.patch(policy=policy)
+        if policy != "uniform":
+            line = served.lines()[-1]
+            assert (line.type, line.body["why"]) == ("refolded", "changed: policy")
+            assert served.decide().policy.startswith(policy)
+        assert "refolded" not in kinds(served, "other")
+        assert served.digest("other") == untouched
+        assert served.report().signals == report.signals
+        digest = served.digest()
+        served.restart()
+        assert served.digest() == digest == served.rebuilt().digest()
+        served.crash()
+        assert served.digest() == digest
+        assert served.digest("other") == untouched
+
+
+@pytest.mark.parametrize("policy", ORDER_FREE)
+def test_a_policy_that_comes_later_knows_as_much_as_one_from_the_beginning(
+    tmp_path: Path, policy: str
+) -> None:
+    with Served(tmp_path / "a.db") as served:
+        lived(served, "switched", policy="uniform")
+        served.patch("switched", policy=policy)
+    with Served(tmp_path / "b.db") as fresh:
+        lived(fresh, "switched", policy=policy)
+        assert served.fingerprint("switched") == fresh.fingerprint("switched")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [*ORDER_FREE, "nsd-adaptive", "nsd-kl-glr"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"signal_window": 0.1},
+        {"reward_window": 0.4},
+        {"default_reward": 0.5},
+        {"reward_range": (-1.0, 4.0)},
+    ],
+    ids=str,
+)
+def test_a_change_of_a_rule_is_a_logged_refold(
+    tmp_path: Path, policy: str, change: dict[str, Any]
+) -> None:
+    with Served(tmp_path / "a.db") as served:
+        lived(served, "c", policy=policy)
+        served.patch(**change)
+        line = served.lines()[-1]
+        assert (line.type, line.body["why"]) == ("refolded", f"changed: {next(iter(change))}")
+        counts = served.report().counts
+        assert (counts.decisions, counts.signals, counts.rewards) == (20, 13, 10)
+        digest = served.digest()
+        served.crash()
+        assert served.digest() == digest == served.rebuilt().digest()
+        found = served.report()
+        state = served.fingerprint()
+    with Served(tmp_path / "b.db") as fresh:
+        lived(fresh, "c", policy=policy, **change)
+        expected = fresh.report()
+        assert found.signals == expected.signals
+        assert found.counts == expected.counts
+        if policy in ORDER_FREE:
+            assert state == fresh.fingerprint()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [*ORDER_FREE, "nsd-adaptive", "nsd-kl-glr"])
+@pytest.mark.parametrize(
+    "change", [{"signal_window": 99.0}, {"reward_window": 99.0}, {"signal_window": 9.0}], ids=str
+)
+def test_a_longer_window_does_not_open_what_has_closed(
+    tmp_path: Path, policy: str, change: dict[str, Any]
+) -> None:
+    with Served(tmp_path / "a.db") as served:
+        lived(served, "c", policy=policy)
+        before, known = served.report(), served.fingerprint()
+        served.patch(**change)
+        after = served.report()
+        assert (after.signals, after.actions) == (before.signals, before.actions)
+        assert after.counts == before.counts
+        if policy in ORDER_FREE:
+            assert served.fingerprint() == known
+        for again in (served.crash, served.restart):
+            digest = served.digest()
+            again()
+            assert served.digest() == digest == served.rebuilt().digest()
+        served.pass_time(3.0)
+        still = served.report().counts
+        assert after.counts.open_rewards > 0
+        assert "signal_window" in change or still.open_rewards == after.counts.open_rewards
+        assert "reward_window" in change or still.open_signals == after.counts.open_signals
+        served.pass_time(100.0)
+        assert served.report().counts.open_rewards == 0
+
+
+def test_windows_that_were_made_longer_one_after_the_other(tmp_path: Path) -> None:
+    """Each decision keeps the window that it had when it closed; a shorter one is for all."""
+    with Served(tmp_path / "a.db") as served:
+        served.create(signal_window=1.0, reward_window=10.0, policy="nsd-kl")
+        made, due = [], []
+        for window in (2.0, 4.0, 8.0):
+            made.append(served.decide().decision_id)
+            served.pass_time(window / 2)
+            due.append(served.story(made[-1]).signal_due_at)
+            served.patch(signal_window=window)
+        late = served.decide().decision_id
+        assert [served.story(one).signal_due_at for one in made] == due
+        served.patch(signal_window=0.5)
+        assert all(
+            served.story(one).signal_due_at < then for one, then in zip(made, due, strict=True)
+        )
+        served.patch(signal_window=50.0)
+        served.patch(signal_silence="unknown")
+        served.pass_time(0.4)
+        served.patch(signal_silence="default")
+        assert served.story(made[0]).signal is None, "silence was no outcome meanwhile"
+        assert served.story(late).signal is None
+        assert served.digest() == served.rebuilt().digest()
+
+
+def test_changes_of_anything_else_are_no_refold(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        lived(served, "c", policy="nsd-kl")
+        before = served.fingerprint()
+        served.patch(explore=0.5, holdout=0.1, sticky=True)
+        served.patch(signal_window=1.0)
+        assert "refolded" not in kinds(served)
+        assert served.fingerprint() == before
+
+
+def test_a_change_of_nothing_leaves_no_line(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        made = served.create(explore=0.1)
+        assert served.patch() == made
+        assert served.patch(explore=0.1) == made
+        assert served.set_action("a", "active") == made
+        assert kinds(served) == ["created"]
+
+
+def test_a_decision_is_told_with_the_policy_that_made_it(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create(policy="nsd-psrl")
+        first = served.decide(decision_key="k")
+        served.patch(policy="ucb")
+        second = served.decide()
+        for one in (first, second):
+            assert served.story(one.decision_id).policy == one.policy
+        assert (first.policy[:8], second.policy[:3]) == ("nsd-psrl", "ucb")
+        assert served.decide(decision_key="k") == first
+
+
+@pytest.mark.slow
+def test_decisions_and_feedback_go_on_during_a_refold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps are small here, so that others come in between all the time."""
+    monkeypatch.setattr(loading, "STEP", 8)
+    with Served(tmp_path / "a.db") as served:
+        served.create(policy="nsd-adaptive", signal_window=1.0, reward_window=2.0)
+        served.create("other", policy="nsd-adaptive")
+        for _ in range(20):
+            served.decide_many(200)
+        done: list[str] = []
+
+        async def visitor(number: int, refold: asyncio.Task[Any]) -> None:
+            """Decide and report everything twice, until the re-fold is over."""
+            engine = served.engine
+            count = 0
+            while not refold.done():
+                count += 1
+                answer, _ = await engine.decide("c", protocol.Ask())
+                one, name = answer.decision_id, f"{number}-{count}"
+                for expected in ("accepted", "duplicate"):
+                    found = [
+                        await engine.signal(one, protocol.SignalReport("buy", f"s{name}")),
+                        await engine.reward(one, protocol.RewardReport(1.0, event_id=f"r{name}")),
+                    ]
+                    assert [receipt.status for receipt in found] == [expected] * 2
+                await engine.decide("other", protocol.Ask())
+                done.append(one)
+                served.machine.time += 100
+
+        async def all_at_once() -> None:
+            refold = asyncio.create_task(served.engine.refold("c"))
+            await asyncio.sleep(0)
+            with pytest.raises(Conflict):
+                await served.engine.add_action("c", protocol.NewAction("z"))
+            await asyncio.gather(refold, *(visitor(number, refold) for number in range(150)))
+
+        served.run(all_at_once())
+        lines = served.lines()
+        place = next(place for place, line in enumerate(lines) if line.type == "refolded")
+        meanwhile = [line for line in lines[:place] if line.seq > lines[place].body["upto"]]
+        assert len(meanwhile) > 150, "enough came in while the log was read"
+        counts = served.report().counts
+        assert counts.decisions == 4000 + len(done)
+        assert counts.signals == counts.rewards == len(done)
+        assert counts.duplicates == 2 * len(done)
+        digest = served.digest()
+        assert digest == served.rebuilt().digest()
+        served.pass_time(5.0)
+        assert all(served.story(one).signal == "buy" for one in done[::40])
+        digest = served.digest()
+        served.restart()
+        assert served.digest() == digest
+
+
+@pytest.mark.slow
+def test_a_refold_ends_however_fast_lines_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step takes in one line here, and many come during each."""
+    monkeypatch.setattr(loading, "STEP", 1)
+    with Served(tmp_path / "a.db", durability="relaxed") as served:
+        served.create(policy="ucb")
+        served.decide_many(1000)
+
+        async def visitor(refold: asyncio.Task[Any]) -> None:
+            while not refold.done():
+                await served.engine.decide("c", protocol.Ask())
+
+        async def all_at_once() -> None:
+            refold = asyncio.create_task(served.engine.refold("c"))
+            async with asyncio.timeout(120):
+                await asyncio.gather(refold, *(visitor(refold) for _ in range(100)))
+
+        served.run(all_at_once())
+        assert kinds(served).count("refolded") == 1
+        assert served.digest() == served.rebuilt().digest()
+
+
+def test_another_version_of_the_policies_reads_anew_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Served(tmp_path / "a.db") as served:
+        lived(served, "c", policy="nsd-adaptive")
+        served.restart()
+        assert "refolded" not in kinds(served)
+        for module in (snapshot, administration):
+            monkeypatch.setattr(module, "policy_version", lambda: "another")
+        served.restart()
+        line = served.lines()[-1]
+        assert (line.type, line.body["version"]) == ("refolded", "another")
+        assert line.body["why"] == "foretell has changed"
+        digest = served.digest()
+        served.restart()
+        assert kinds(served).count("refolded") == 1
+        assert served.digest() == digest == served.rebuilt().digest()

@@ -1,0 +1,327 @@
+"""Flipped bits: any bit of a database may be wrong, and no answer is ever silently another one.
+
+Three things SQLite's file format cannot tell, and so cannot we: a flipped bit of an index can hide
+a key from a look-up until the scrub compares the index with its table, one in the number of a
+context hides the context until then, and one in the last transaction of a journal looks like a
+crash in the middle of it. They are counted, and asserted to be found where they can be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from foretell import protocol
+from foretell.errors import ForetellError
+from foretell.service.engine.engine import Engine
+from foretell.service.log.sqlite.backup import verified
+from foretell.service.log.sqlite.connection import connect
+from tests.torture.pages import owners_of_pages, places
+from tests.torture.power import abandon, remove
+
+CAMPAIGNS = ("one", "two")
+NAMED = {
+    "events": "line {}",
+    "personal": "context of line {}",
+    "snapshots": "snapshot",
+}
+
+
+HIDING = ("page of events_key", "page of events_about", "page of personal_unit", "page of personal")
+PAGE, FRAME = 4096, 4096 + 24
+
+
+class Flip(NamedTuple):
+    """One bit of a file."""
+
+    ending: str
+    """Of the file's name: nothing for the database itself."""
+    offset: int
+    bit: int
+    what: str
+    names: str | None = None
+    """What the sentence about it says."""
+
+
+class Asked(NamedTuple):
+    """What is asked of a database."""
+
+    decisions: list[tuple[str, str, str]]
+    """Campaign, key and id of some decisions."""
+    events: list[tuple[str, str]]
+    """Decision and event_id of some signals."""
+
+
+@dataclass
+class Findings:
+    """What became of the flips."""
+
+    flips: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    violations: list[str] = field(default_factory=list)
+
+
+async def prepare(folder: Path) -> tuple[Path, Asked]:
+    """Make a database with every kind of row, half of it behind a snapshot."""
+    path = folder / "whole.db"
+    engine = await Engine.open(path, compiled=False)
+    decisions, events = [], []
+    for name in CAMPAIGNS:
+        await engine.create(protocol.NewCampaign(name, ["a", "b", "c"], ["click", "buy"], "ucb"))
+    for number in range(60):
+        name = CAMPAIGNS[number % 3 % 2]
+        key = f"key-{number}"
+        answer, _ = await engine.decide(
+            name,
+            protocol.Ask(
+                decision_key=key, unit=f"unit-{number % 20}", context={"page": f"<{number}>"}
+            ),
+        )
+        decisions.append((name, key, answer.decision_id))
+        event_id = f"signal-{number}"
+        await engine.signal(answer.decision_id, protocol.SignalReport("click", event_id))
+        events.append((answer.decision_id, event_id))
+        report = protocol.RewardReport(value=number / 64, event_id=f"reward-{number}")
+        await engine.reward(answer.decision_id, report)
+        if number in {20, 40}:
+            engine.keep_snapshots()
+            await engine.durable()
+    await abandon(engine)
+    connect(str(path), write=True).close()  # moves the journal to the database
+    return path, Asked(decisions[::6], events[::6])
+
+
+async def with_journal(folder: Path, path: Path, asked: Asked) -> Path:
+    """Give a copy of a database as a crash would leave it: its newest lines in the journal."""
+    running = folder / "running.db"
+    shutil.copy(path, running)
+    engine = await Engine.open(running, compiled=False)
+    for number in range(12):
+        report = protocol.SignalReport("buy", f"late-{number}")
+        await engine.signal(asked.decisions[number % 10][2], report)
+    crashed = folder / "crashed.db"
+    for ending in ("", "-wal"):
+        shutil.copy(f"{running}{ending}", f"{crashed}{ending}")
+    await abandon(engine)
+    return crashed
+
+
+async def answers(path: Path, asked: Asked) -> dict[str, Any]:
+    """Ask everything; an answer may be an error of ours, in one sentence."""
+    given: dict[str, Any] = {}
+    try:
+        engine = await Engine.open(path, compiled=False)
+    except Exception as error:  # noqa: BLE001  (which ones are allowed is for `compare`)
+        return {"open": error}
+    try:
+        for what, ask in _questions(engine, asked):
+            try:
+                given[what] = _plain(await ask())
+            except Exception as error:  # noqa: BLE001  (the same)
+                given[what] = error
+    finally:
+        given["damage"] = list(engine.damage)
+        await abandon(engine)
+    return given
+
+
+def _questions(engine: Engine, asked: Asked) -> Iterator[tuple[str, Callable[[], Any]]]:
+    async def export(name: str) -> list[protocol.LogLine]:
+        return [line async for line in engine.export(name)]
+
+    async def decide(name: str, key: str) -> Any:
+        number = int(key.partition("-")[2]) if key.startswith("key-") else 0
+        ask = protocol.Ask(
+            decision_key=key, unit=f"unit-{number % 20}", context={"page": f"<{number}>"}
+        )
+        answer, new = await engine.decide(name, ask)
+        return (answer.action, answer.propensity, new, None if new else answer.decision_id)
+
+    for name in CAMPAIGNS:
+        yield f"campaign {name}", partial(_later, engine.campaign, name)
+        yield f"report {name}", partial(engine.report, name)
+        yield f"page {name}", partial(engine.log_page, name, 0, 1000)
+        yield f"export {name}", partial(export, name)
+        yield f"delays {name}", partial(engine.delays, name)
+    yield "keys", partial(_later, engine.keys)
+    for name, key, decision in asked.decisions:
+        yield f"story {key}", partial(engine.story, decision)
+        yield f"again {key}", partial(decide, name, key)
+    for decision, event_id in asked.events:
+        yield event_id, partial(engine.signal, decision, protocol.SignalReport("click", event_id))
+    for number, (_, key, decision) in enumerate(asked.decisions):
+        new = protocol.RewardReport(value=0.5, event_id=f"new-{number}")
+        yield f"reward {key}", partial(engine.reward, decision, new)
+    for name in CAMPAIGNS:
+        yield f"decide {name}", partial(decide, name, "new")
+        yield f"last {name}", partial(engine.report, name)
+
+
+async def _later(ask: Callable[..., Any], *args: str) -> Any:
+    return ask(*args)
+
+
+def _plain(answer: Any) -> Any:
+    plain = msgspec.to_builtins(answer)
+    if isinstance(plain, dict) and "log" in plain:
+        del plain["log"]["as_of"]
+    return plain
+
+
+def compare(given: dict[str, Any], expected: dict[str, Any]) -> Iterator[str]:
+    """Tell of answers that are others than they should be, and of errors that are no sentences."""
+    errors = [one for one in given.values() if isinstance(one, Exception)]
+    for error in errors:
+        if not isinstance(error, ForetellError) or "\n" in str(error):
+            yield f"not a sentence: {error!r}"
+    if "open" in given:
+        return
+    for what, answer in given.items():
+        after_errors = errors and what.startswith("last")
+        if what == "damage" or isinstance(answer, Exception) or after_errors:
+            continue
+        if answer != expected[what]:
+            yield f"another answer to {what}: {_difference(answer, expected[what])}"
+
+
+def _difference(one: Any, other: Any) -> str:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return "; ".join(
+            f"{key}: {str(one.get(key))[:80]} for {str(other.get(key))[:80]}"
+            for key in one.keys() | other.keys()
+            if one.get(key) != other.get(key)
+        )
+    return f"{str(one)[:120]} for {str(other)[:120]}"
+
+
+def row_flips(path: Path, rng: random.Random, rows: int) -> Iterator[Flip]:
+    """Give a flip of every byte of some rows of each table, of long columns of some bytes."""
+    for table, naming in NAMED.items():
+        known = list(places(str(path), table))
+        numbers = sorted({place.row for place in known})
+        some = set(rng.sample(numbers, min(rows, len(numbers))))
+        some.add(numbers[-1])
+        for place in known:
+            if place.row not in some:
+                continue
+            each = list(range(place.length))
+            if place.length > 40:
+                each = sorted(rng.sample(each, 12))
+            names = naming.format(place.row)
+            exact = place.column not in {"rowid", "header"}
+            for byte in each:
+                what = f"{table}.{place.column}"
+                offset = place.offset + byte
+                yield Flip("", offset, rng.randrange(8), what, names if exact else None)
+
+
+def any_flips(path: Path, rng: random.Random, count: int) -> Iterator[Flip]:
+    """Give flips anywhere in the database, many of them in its first bytes."""
+    owners = owners_of_pages(str(path))
+    for _ in range(count):
+        size = path.stat().st_size
+        offset = rng.randrange(100) if rng.random() < 0.1 else rng.randrange(size)
+        owner = "head" if offset < 100 else owners.get(offset // PAGE + 1, "free page")
+        yield Flip("", offset, rng.randrange(8), f"page of {owner}")
+
+
+def journal_flips(path: Path, rng: random.Random, count: int) -> Iterator[Flip]:
+    """Give flips anywhere in a journal but its last transaction."""
+    content = Path(f"{path}-wal").read_bytes()
+    ends = [
+        start + FRAME
+        for start in range(32, len(content), FRAME)
+        if content[start + 4 : start + 8] != bytes(4)
+    ]
+    for _ in range(count):
+        offset = rng.randrange(32) if rng.random() < 0.1 else rng.randrange(ends[-2])
+        yield Flip("-wal", offset, rng.randrange(8), "journal")
+
+
+def may_hide(flip: Flip, different: list[str]) -> bool:
+    """Tell whether this flip is one that only the scrub can find."""
+    if flip.what == "personal.rowid":
+        return all(one.startswith("another answer to story") for one in different)
+    return flip.what in HIDING and not any(one.startswith("not a sentence") for one in different)
+
+
+def _with_flip(path: Path, flip: Flip) -> Path:
+    copy = path.with_name("flipped.db")
+    for ending in ("", "-wal"):
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copy(f"{path}{ending}", f"{copy}{ending}")
+    with Path(f"{copy}{flip.ending}").open("r+b") as file:
+        file.seek(flip.offset)
+        byte = file.read(1)[0]
+        file.seek(flip.offset)
+        file.write(bytes([byte ^ 1 << flip.bit]))
+    return copy
+
+
+async def flipped(
+    path: Path, asked: Asked, flip: Flip, expected: dict[str, Any], findings: Findings
+) -> None:
+    """Flip one bit in a copy, and see what comes of it."""
+    copy = _with_flip(path, flip)
+    findings.flips += 1
+    wrong: list[str] = []
+    try:
+        damage = verified(str(copy)).damage
+    except ForetellError as error:
+        damage = [str(error)]
+    except Exception as error:  # noqa: BLE001  (verify must not fail so)
+        damage = ["failed"]
+        wrong.append(f"verify fails with {error!r}")
+    if flip.names is not None and not any(re.search(f"{flip.names}\\b", one) for one in damage):
+        wrong.append(f"verify does not name {flip.names}: {damage[:3]}")
+    given = await answers(copy, asked)
+    different = list(compare(given, expected))
+    outcome = "refused" if "open" in given else "answered"
+    if different and damage and may_hide(flip, different):
+        outcome = "another answer until the scrub"
+    else:
+        wrong += different
+    if any(isinstance(one, Exception) for one in given.values()) and outcome == "answered":
+        outcome = "damage raised"
+    findings.outcomes[f"{flip.what}: {outcome}, {'found' if damage else 'harmless'}"] += 1
+    findings.violations += [f"{flip}: {one}" for one in wrong]
+    remove(copy)
+
+
+async def run(
+    folder: Path,
+    seed: int,
+    *,
+    rows: int,
+    anywhere: int,
+    tell: Callable[[Findings], None] = lambda _: None,
+) -> Findings:
+    """Flip bits of rows, bits anywhere, and bits of the journal."""
+    rng = random.Random(seed)  # noqa: S311
+    findings = Findings()
+    path, asked = await prepare(folder)
+    copy = folder / "copy.db"
+    shutil.copy(path, copy)
+    expected = await answers(copy, asked)
+    for flip in [*row_flips(path, rng, rows), *any_flips(path, rng, anywhere)]:
+        await flipped(path, asked, flip, expected, findings)
+        tell(findings)
+    crashed = await with_journal(folder, path, asked)
+    copy = folder / "other.db"
+    for ending in ("", "-wal"):
+        shutil.copy(f"{crashed}{ending}", f"{copy}{ending}")
+    expected = await answers(copy, asked)
+    for flip in journal_flips(crashed, rng, anywhere // 2):
+        await flipped(crashed, asked, flip, expected, findings)
+        tell(findings)
+    return findings

@@ -1,0 +1,216 @@
+"""Servers to be killed: an engine behind a socket, forked from one process that has it loaded.
+
+`python -m tests.torture.server` reads a line of JSON for each server to start and prints its
+process id. Each is told how it shall be broken, and where it shall die.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import struct
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from foretell.errors import ForetellError
+from foretell.service.engine import admin as administration
+from foretell.service.engine import maintenance as upkeep
+from foretell.service.engine import recovery as loading
+from foretell.service.engine.engine import Engine
+from foretell.service.engine.runtime import Core
+from foretell.service.log.sqlite import committer
+from foretell.service.log.sqlite.log import Log
+from foretell.service.model import snapshot
+from foretell.service.model.errors import RequestProblem
+from tests.torture.disk import DeadlyDisk, die
+from tests.torture.verbs import perform
+
+LENGTH = struct.Struct(">I")
+
+
+class Start(Struct):
+    """How a server is started."""
+
+    path: str
+    socket: str
+    broken: str = ""
+    """answer-early, no-dedup, replay-twice or skip-lines; nothing for a server that is right."""
+    dies: str = ""
+    """Where it kills itself: operation, database, before-commit, after-commit, snapshot, refold."""
+    at: int = 1
+    """At which of these."""
+    how: str = "after"
+    durability: str = "full"
+
+
+def break_it(broken: str) -> None:  # noqa: C901
+    """Break this process on purpose."""
+    match broken:
+        case "answer-early":
+
+            async def at_once(self: Core) -> None:
+                return  # not even a turn of the loop, in which a lone line would be committed
+
+            Core.durable = at_once  # type: ignore[method-assign]
+        case "no-dedup":
+            append = Log.append
+
+            def forgetful(self: Log, *args: Any) -> int:
+                campaign, event, about, _, *rest = (*args, -1, None)[: max(4, len(args))]
+                return append(self, campaign, event, about, None, *rest)
+
+            Log.append = forgetful  # type: ignore[assignment, method-assign]
+        case "replay-twice":
+            replay = Engine._replay
+
+            def twice(self: Engine, stored: Any) -> None:
+                live = self.numbers.get(stored.campaign)
+                folds = live is not None and stored.seq > live.campaign.seq
+                replay(self, stored)
+                if folds and live is not None and type(stored.event).__name__ == "Rewarded":
+                    live.campaign.tally.count("rewards")
+
+            Engine._replay = twice  # type: ignore[method-assign]
+        case "skip-lines":
+            keep = Engine.keep_snapshots
+
+            def early(self: Engine) -> None:
+                keep(self)
+                self.log.keep_list(self.log.head + 20, self.snapshots)
+
+            Engine.keep_snapshots = early  # type: ignore[assignment, method-assign]
+        case "":
+            return
+        case _:
+            raise ValueError(broken)
+
+
+class Killing:
+    """Counts down to the moment at which the process ends."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            die()
+
+
+def _die_around(owner: Any, name: str, killing: Killing, how: str) -> None:
+    original = getattr(owner, name)
+
+    def deadly(*args: Any, **kwargs: Any) -> Any:
+        if how == "before":
+            killing()
+        result = original(*args, **kwargs)
+        if how != "before":
+            killing()
+        return result
+
+    setattr(owner, name, deadly)
+
+
+def _die_in_refold(killing: Killing) -> None:
+    reread = loading.reread
+
+    def deadly(*args: Any) -> Any:
+        for step in reread(*args):
+            killing()
+            yield step
+
+    for module in (administration, loading):
+        setattr(module, "reread", deadly)  # noqa: B010  (it is not exported by both)
+
+
+def mark_for_death(start: Start) -> DeadlyDisk | None:
+    """Prepare the end; gives the layer under the database, if it is there."""
+    killing = Killing(start.at)
+    match start.dies:
+        case "operation":
+            return DeadlyDisk(start.at, None, start.how)
+        case "database":
+            return DeadlyDisk(start.at, "", start.how)
+        case "before-commit":
+            _die_around(committer.Committer, "_insert", killing, start.how)
+        case "after-commit":
+            _die_around(committer.Committer, "_done", killing, "before")
+        case "snapshot":
+            _die_around(Engine, "keep_snapshots", killing, start.how)
+        case "refold":
+            _die_in_refold(killing)
+    return None
+
+
+async def serve(start: Start) -> None:
+    """Open the database and answer until the end."""
+    upkeep.SNAPSHOT_LINES = 150
+    disk = mark_for_death(start)
+    running = await Engine.open(
+        start.path,
+        durability=start.durability,
+        vfs=None if disk is None else disk.name,
+        compiled=False,
+    )
+    running.log.committer.pages = 40
+    done = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, done.set)
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def answer(number: int, verb: str, body: Any) -> None:
+            try:
+                reply = (number, 200, await perform(running, verb, body))
+            except RequestProblem as problem:
+                reply = (number, problem.status, str(problem))
+            except ForetellError as error:
+                reply = (number, 422, str(error))
+            except Exception as error:  # noqa: BLE001  (a defect, to be seen by the load)
+                reply = (number, 500, repr(error))
+            packed = msgspec.msgpack.encode(reply)
+            writer.write(LENGTH.pack(len(packed)) + packed)
+
+        tasks = set()
+        try:
+            while True:
+                (length,) = LENGTH.unpack(await reader.readexactly(4))
+                request = msgspec.msgpack.decode(await reader.readexactly(length))
+                task = asyncio.create_task(answer(*request))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            writer.close()
+
+    server = await asyncio.start_unix_server(converse, start.socket)
+    async with server:
+        await done.wait()
+    await running.close()
+
+
+def main() -> None:
+    """Fork a server for each line."""
+    snapshot.policy_version()  # as it is now, whoever edits policies meanwhile
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for line in sys.stdin.buffer:
+        start = msgspec.json.decode(line, type=Start)
+        process = os.fork()
+        if process == 0:
+            os.close(0)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            try:
+                break_it(start.broken)
+                asyncio.run(serve(start))
+            except BaseException:  # noqa: BLE001  (whoever started it reads why)
+                Path(start.socket + ".error").write_text(traceback.format_exc())
+            os._exit(0)
+        sys.stdout.write(f"{process}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""A flipped bit is found, named, and never served."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from foretell.service.engine.engine import Engine
+from foretell.service.model.errors import Damaged
+from tests.torture import flips
+from tests.torture.faults import until
+from tests.torture.flips import Asked
+from tests.torture.pages import places
+from tests.torture.power import abandon
+
+
+def flip_in(path: Path, table: str, column: str, row: int | None = None) -> int:
+    """Flip a bit in a column of a row, or of the last one; gives the row."""
+    place = [
+        one for one in places(str(path), table) if one.column == column and row in {None, one.row}
+    ][-1]
+    with path.open("r+b") as file:
+        file.seek(place.offset)
+        byte = file.read(1)[0]
+        file.seek(place.offset)
+        file.write(bytes([byte ^ 4]))
+    return place.row
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Asked]:
+    return asyncio.run(flips.prepare(tmp_path_factory.mktemp("whole")))
+
+
+@pytest.fixture
+def database(whole: tuple[Path, Asked], folder: Path) -> Path:
+    return Path(shutil.copy(whole[0], folder / "live.db"))
+
+
+@pytest.mark.slow
+def test_no_flipped_bit_of_a_row_a_page_or_the_journal_is_served(folder: Path) -> None:
+    findings = asyncio.run(flips.run(folder, seed=1, rows=1, anywhere=60))
+    assert findings.violations == []
+    assert findings.flips > 300
+
+
+def test_a_read_names_the_line_that_is_damaged(database: Path, whole: tuple[Path, Asked]) -> None:
+    asked = whole[1]
+
+    async def read() -> None:
+        engine = await Engine.open(database, compiled=False)
+        try:
+            with pytest.raises(Damaged, match=f"line {line} ") as found:
+                await engine.log_page("one", 0, 1000)
+            assert found.value.seq == line
+            with pytest.raises(Damaged, match=f"line {line} "):
+                await engine.story(asked.decisions[0][2])
+        finally:
+            await abandon(engine)
+
+    line = flip_in(database, "events", "body", row=5)
+    asyncio.run(read())
+
+
+def test_a_damaged_snapshot_is_said_and_the_campaign_built_from_the_log(
+    database: Path, whole: tuple[Path, Asked], folder: Path
+) -> None:
+    async def state(path: Path) -> tuple[str, list[str]]:
+        engine = await Engine.open(path, compiled=False)
+        report = await engine.report("one")
+        await abandon(engine)
+        return report.log.state_hash, engine.damage
+
+    expected, damage = asyncio.run(state(Path(shutil.copy(whole[0], folder / "other.db"))))
+    assert damage == []
+    for row in {place.row for place in places(str(database), "snapshots")}:
+        flip_in(database, "snapshots", "digest", row)
+    found, damage = asyncio.run(state(database))
+    assert found == expected
+    assert len(damage) == 2
+    assert all("the snapshot at line" in sentence for sentence in damage)
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("events", "link"), ("personal", "context"), ("snapshots", "body")]
+)
+def test_the_scrub_finds_it_while_the_server_runs(database: Path, table: str, column: str) -> None:
+    async def scrub() -> list[str]:
+        engine = await Engine.open(database, compiled=False, scrub_seconds=0.05)
+        flip_in(database, table, column)
+        await until(lambda: bool(engine.damage))
+        await abandon(engine)
+        return engine.damage
+
+    assert asyncio.run(scrub())
+
+
+def test_a_harness_that_sees_another_answer_says_so(whole: tuple[Path, Asked]) -> None:
+    given = {"report": {"counts": 1}, "story": ValueError("no sentence")}
+    assert len(list(flips.compare(given, {"report": {"counts": 2}, "story": {}}))) == 2
+
+
+def test_every_column_of_every_table_is_flipped(whole: tuple[Path, Asked]) -> None:
+    rng = random.Random(1)  # noqa: S311
+    flipped = {flip.what for flip in flips.row_flips(whole[0], rng, rows=3)}
+    wanted = ("events.body", "events.key", "events.round", "events.checksum", "events.link")
+    assert {*wanted, "personal.context", "snapshots.body", "snapshots.digest"} <= flipped

@@ -1,0 +1,84 @@
+"""What the load asks of a server, as plain data: the same over a socket and in one process."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from foretell import protocol
+from foretell.errors import ForetellError
+from foretell.service.engine.engine import Engine
+from foretell.service.model.errors import RequestProblem
+
+Body = dict[str, Any]
+
+
+class NoAnswer(Exception):
+    """What was sent may have been done or not."""
+
+
+class Refused(Exception):
+    """The server has said no."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+class Service(Protocol):
+    """Something that can be asked."""
+
+    async def call(self, verb: str, body: Body) -> Any:
+        """Give the answer, or raise `Refused`, or `NoAnswer`."""
+
+
+async def perform(engine: Engine, verb: str, body: Body) -> Any:  # noqa: C901, PLR0911
+    """Ask an engine."""
+    match verb:
+        case "decide":
+            answer, new = await engine.decide(body["campaign"], _read(body["ask"], protocol.Ask))
+            return {"decision_id": answer.decision_id, "action": answer.action, "new": new}
+        case "signal":
+            report = _read(body["report"], protocol.SignalReport)
+            return (await engine.signal(body["id"], report)).status
+        case "reward":
+            reward = _read(body["report"], protocol.RewardReport)
+            return (await engine.reward(body["id"], reward)).status
+        case "batch":
+            raw = [msgspec.Raw(msgspec.json.encode(event)) for event in body["events"]]
+            return [receipt.status for receipt in await engine.batch(raw)]
+        case "create":
+            await engine.create(_read(body, protocol.NewCampaign))
+        case "add_action":
+            await engine.add_action(body["campaign"], protocol.NewAction(body["action"]))
+        case "patch":
+            await engine.patch(body["campaign"], _read(body["patch"], protocol.CampaignPatch))
+        case "key":
+            return (await engine.make_key(protocol.NewKey(body["name"], ["read"]))).id
+        case "erase":
+            await engine.erase(body["campaign"], body["unit"])
+        case "report":
+            return msgspec.to_builtins(await engine.report(body["campaign"]))
+        case _:
+            raise ValueError(verb)
+    return None
+
+
+def _read(body: Body, kind: Any) -> Any:
+    return msgspec.convert(body, kind)
+
+
+class Within:
+    """An engine in this process, asked as if it were a server."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def call(self, verb: str, body: Body) -> Any:
+        try:
+            return await perform(self.engine, verb, body)
+        except RequestProblem as problem:
+            raise Refused(problem.status, str(problem)) from None
+        except ForetellError as error:
+            raise Refused(422, str(error)) from None
