@@ -69,7 +69,7 @@ def request(path: str, key: str, body: bytes) -> bytes:
 
 
 async def closed_loop(port: int, connections: int, seconds: float, asked: bytes) -> float:
-    """Give the requests per second that the server takes from so many connections."""
+    """Return the requests per second that the server takes from so many connections."""
     lines = await _connect(port, connections)
     until = time.perf_counter() + seconds
     done = 0
@@ -88,7 +88,7 @@ async def closed_loop(port: int, connections: int, seconds: float, asked: bytes)
 async def open_loop(
     port: int, connections: int, rate: float, seconds: float, asked: bytes
 ) -> list[float]:
-    """Give the latencies of requests that are due at a fixed rate, in seconds."""
+    """Return the latencies of requests that are due at a fixed rate, in seconds."""
     lines = await _connect(port, connections)
     begun = time.perf_counter() + 0.05
     due = deque(begun + number / rate for number in range(int(rate * seconds)))

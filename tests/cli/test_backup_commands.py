@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def campaigns(server: Server) -> list[str]:
-    """Give the names of the campaigns."""
+    """Return the names of the campaigns."""
     return [one["name"] for one in server.ask("GET", "/v1/campaigns")[1]["campaigns"]]
 
 
@@ -79,7 +79,7 @@ def test_a_copy_takes_the_place_of_nothing_without_a_question(tmp_path: Path) ->
 
 @pytest.fixture
 def crashed(tmp_path: Path) -> Path:
-    """Give the database of a server that was killed: all it has written is in its journal."""
+    """Return the database of a server that was killed: all it has written is in its journal."""
     folder = tmp_path / "crashed"
     folder.mkdir()
     with Server(folder) as server:
@@ -103,8 +103,8 @@ def test_a_copy_is_restored_with_its_journal(tmp_path: Path, crashed: Path, onli
     else:
         restored = foretell("restore", str(crashed), cwd=tmp_path)
     assert restored.returncode == 0, restored.stderr
-    assert restored.stdout == "Restored: the log stands at line 23.\n"
-    assert "foretell.db: 23 lines" in foretell("verify", cwd=tmp_path).stdout
+    assert restored.stdout == "Restored: the log stands at record 23.\n"
+    assert "foretell.db: 23 records" in foretell("verify", cwd=tmp_path).stdout
 
 
 def test_a_database_takes_no_place_of_its_own(crashed: Path) -> None:

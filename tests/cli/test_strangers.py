@@ -27,7 +27,7 @@ def answer(status: str, body: bytes, media: str = "application/json", more: byte
 
 @contextmanager
 def stranger(says: bytes) -> Iterator[str]:
-    """Give the address of a server that says the same to everyone, and hangs up."""
+    """Return the address of a server that says the same to everyone, and hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=_serve, args=(listener, says))
         thread.start()
@@ -53,7 +53,7 @@ def _serve(listener: socket.socket, says: bytes) -> None:
 
 
 def asked(url: str, *arguments: str) -> str:
-    """Give the sentence in which a command fails."""
+    """Return the sentence in which a command fails."""
     done = CliRunner().invoke(cli, [*arguments, "--url", url, "--key", "k"])
     assert isinstance(done.exception, ForetellError), (done.output, done.exception)
     return str(done.exception)
@@ -183,7 +183,7 @@ def test_no_keys_are_made_in_a_database_without_lines(tmp_path: Path) -> None:
     path = str(tmp_path / "some.db")
     connect(path, write=True).close()
     done = CliRunner().invoke(cli, ["keys", "list", "--db", path])
-    assert "has no lines, so no keys" in str(done.exception)
+    assert "has no records, so no keys" in str(done.exception)
     assert not Path(f"{path}.lock").exists()
 
 

@@ -23,7 +23,7 @@ NEWEST = (
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the database of a server that has worked and is stopped."""
+    """Return the database of a server that has worked and is stopped."""
     folder = tmp_path_factory.mktemp("verify")
     with Server(folder) as server:
         fill(server)
@@ -31,7 +31,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fill(server: Server) -> None:
-    """Make two campaigns, decisions, feedback, a change and a re-fold."""
+    """Make two campaigns, decisions, feedback, a change and a refit."""
     quick = {"signal_window": 0.2, "reward_window": 0.4}
     for name, policy in [("one", "nsd-adaptive"), ("two", "ucb")]:
         assert (
@@ -49,12 +49,12 @@ def fill(server: Server) -> None:
         if place % 5 == 0:
             server.ask("POST", f"{feedback}/reward", {"value": 1.0, "event_id": f"r{place}"})
         if place == EVENTS // 2:
-            assert server.ask("POST", "/v1/campaigns/one/refold")[0] == 200
+            assert server.ask("POST", "/v1/campaigns/one/refit")[0] == 200
             assert server.ask("POST", "/v1/campaigns/two/actions", {"action": "c"})[0] == 201
 
 
 def damaged(database: Path, folder: Path, statement: str) -> Path:
-    """Give a copy that somebody has changed."""
+    """Return a copy that somebody has changed."""
     copy = folder / "foretell.db"
     shutil.copy(database, copy)
     with closing(sqlite3.connect(copy)) as connection, connection:
@@ -71,7 +71,7 @@ def test_a_sound_database_is_proven(database: Path) -> None:
         ("two", "same"),
     ]
     assert proof["damage"] == []
-    assert proof["lines"] > EVENTS
+    assert proof["records"] > EVENTS
     assert "Nothing is damaged." in foretell("verify", "--db", str(database)).stdout
 
 
@@ -88,17 +88,17 @@ def test_a_database_is_checked_while_it_is_used(tmp_path: Path) -> None:
     [
         (
             "UPDATE events SET body = zeroblob(length(body)) WHERE seq = 40",
-            "line 40 does not match its checksum",
+            "record 40 does not match its checksum",
         ),
-        ("UPDATE events SET link = zeroblob(16) WHERE seq = 41", "line 41 does not follow"),
-        ("DELETE FROM events WHERE seq = 42", "line 42 is missing"),
+        ("UPDATE events SET link = zeroblob(16) WHERE seq = 41", "record 41 does not follow"),
+        ("DELETE FROM events WHERE seq = 42", "record 42 is missing"),
         (
             "UPDATE personal SET unit = zeroblob(16) WHERE seq = (SELECT min(seq) FROM personal)",
-            "the context of line 5 does not match its checksum",
+            "the context of record 5 does not match its checksum",
         ),
         (
             NEWEST.format("snapshots SET digest = zeroblob(32)"),
-            "the snapshot of campaign 2 at line ",
+            "the snapshot of campaign 2 at record ",
         ),
     ],
 )
@@ -120,14 +120,14 @@ def test_a_snapshot_that_the_log_does_not_give_is_found(database: Path, tmp_path
         ).fetchone()
         campaign = unpack(body)
         assert campaign is not None
-        campaign.tally.counts[0] += 1
+        campaign.counters.counts[0] += 1
         connection.execute(
             "UPDATE snapshots SET body = ?, digest = ? WHERE campaign = 2 AND seq = ?",
             (pack(campaign), seal(2, seq, pack(campaign)), seq),
         )
     checked = foretell("verify", "--db", str(copy))
     assert checked.returncode == 1
-    assert f"'two', built from the log, differs from its snapshot at line {seq}" in checked.stdout
+    assert f"'two', built from the log, differs from its snapshot at record {seq}" in checked.stdout
 
 
 def test_what_is_no_database_is_damage(tmp_path: Path) -> None:

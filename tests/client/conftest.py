@@ -68,7 +68,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture(params=["sync", "async"])
 def make(request: pytest.FixtureRequest) -> Iterator[Make]:
-    """Give a function that makes clients, which are closed in the end."""
+    """Return a function that makes clients, which are closed in the end."""
     made: list[Any] = []
 
     def one(*args: Any, **settings: Any) -> Any:

@@ -37,7 +37,7 @@ class Request(NamedTuple):
 
 
 def problem(status: int, name: str = "problem", detail: str = "it cannot be done") -> Fault:
-    """Give the answer by which the service refuses something."""
+    """Return the answer by which the service refuses something."""
     body = {"type": f"urn:foretell:problem:{name}", "title": "No", "detail": detail}
     return Fault(status=status, body=json.dumps(body).encode(), kind="application/problem+json")
 
@@ -101,7 +101,7 @@ class Service:
         self.stop()
 
     def batches(self) -> list[list[str]]:
-        """Give the ids of each batch that came, answered or not."""
+        """Return the ids of each batch that came, answered or not."""
         return [
             [event["event_id"] for event in request.body["events"]]
             for request in self.requests
@@ -136,7 +136,7 @@ class Service:
         return {"status": status, "event_id": event["event_id"]}
 
     def answer(self, request: Request) -> tuple[Fault | None, int, bytes]:
-        """Give the fault of a request, and what the service answers to it."""
+        """Return the fault of a request, and what the service answers to it."""
         with self._lock:
             self.requests.append(request)
             fault = self.faults.popleft() if self.faults else self.always

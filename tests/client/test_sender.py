@@ -185,6 +185,6 @@ def test_feedback_is_sent_when_a_forked_child_ends_without_closing(service: Serv
 
 
 def of(client: Any) -> Sender:
-    """Give the sender of a client of either kind."""
+    """Return the sender of a client of either kind."""
     sender: Sender = getattr(client, "_client", client)._sender
     return sender

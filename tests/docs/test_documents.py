@@ -14,7 +14,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 
 def blocks(page: Path) -> str:
-    """Give the Python of a page that is no doctest, as one script."""
+    """Return the Python of a page that is no doctest, as one script."""
     found = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
     return "\n".join(block for block in found if ">>>" not in block)
 

@@ -21,7 +21,7 @@ curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }
 
 
 def blocks(kind: str) -> str:
-    """Give all code of one kind."""
+    """Return all code of one kind."""
     return "\n".join(re.findall(rf"^```{kind}\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE))
 
 

@@ -10,7 +10,7 @@ TORTURE = os.environ.get("FORETELL_TORTURE") == "1"
 
 
 def effort(examples: int, steps: int = 30) -> settings:
-    """Give settings that draw the same examples each time, or, in a long run, many new ones."""
+    """Return settings that draw the same examples each time, or, in a long run, many new ones."""
     return settings(
         max_examples=examples * 100 if TORTURE else examples,
         stateful_step_count=2 * steps if TORTURE else steps,

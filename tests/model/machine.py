@@ -130,7 +130,7 @@ class LiveModel(RuleBasedStateMachine):
 
     @rule(events=st.lists(feedback, min_size=2, max_size=6))
     def send_together(self, events: list[Sent]) -> None:
-        """Lines that are not committed yet are read like others."""
+        """Records that are not committed yet are read like others."""
         self._deliver(events)
 
     @rule(events=st.lists(feedback, min_size=1, max_size=4))
@@ -214,18 +214,18 @@ class LiveModel(RuleBasedStateMachine):
 
     @rule(change=CHANGES)
     def change_the_rules(self, change: dict[str, Any]) -> None:
-        """Windows and silence are read into the model by a re-fold; {} asks for one."""
+        """Windows and silence are read into the model by a refit; {} asks for one."""
         now = self.now
         if change:
             self.served.patch(**change)
         else:
-            self.served.run(self.served.engine.refold("c"))
+            self.served.run(self.served.engine.refit("c"))
         rules = {
             name: round(value * SECOND) if name.endswith("window") else value
             for name, value in change.items()
         }
         if not change or any(getattr(self.reference, name) != rules[name] for name in rules):
-            self._happens("refold", rules)
+            self._happens("refit", rules)
         self.reference = self.reference.changed(rules, now)
 
     # --- the laws ------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class LiveModel(RuleBasedStateMachine):
         if self.standing:
             live, rebuilt = self.served.campaign(), self.served.rebuilt()
             assert fingerprint(rebuilt.state) == fingerprint(live.state)
-            assert list(rebuilt.tally.counts) == list(live.tally.counts)
+            assert list(rebuilt.counters.counts) == list(live.counters.counts)
             assert rebuilt.digest() == live.digest()
             assert pack(rebuilt) == pack(live)
 
@@ -255,10 +255,10 @@ class LiveModel(RuleBasedStateMachine):
     @invariant()
     def every_story_is_that_of_the_reference(self) -> None:
         now = self.now
-        for story, one in zip(self._stories(), self._decisions(), strict=True):
+        for history, one in zip(self._stories(), self._decisions(), strict=True):
             signal = self.reference.signal(one, now)
-            assert story.signal == (None if signal is None else SIGNALS[signal])
-            assert story.reward == self.reference.reward(one, now)
+            assert history.signal == (None if signal is None else SIGNALS[signal])
+            assert history.reward == self.reference.reward(one, now)
 
     @invariant()
     def the_report_is_that_of_the_reference(self) -> None:
@@ -283,7 +283,7 @@ class LiveModel(RuleBasedStateMachine):
 
     def _stories(self) -> list[Any]:
         async def told() -> list[Any]:
-            return [await self.served.engine.story(one) for one in self.answers]
+            return [await self.served.engine.history(one) for one in self.answers]
 
         return self.served.run(told())
 

@@ -57,7 +57,7 @@ def recorders() -> Iterator[None]:
 
 
 def heard(state: Any) -> list[tuple[str, int, int, int, float]]:
-    """Give what a recorder was told: verb, round, action, signal, reward."""
+    """Return what a recorder was told: verb, round, action, signal, reward."""
     rows = state.calls[: int(state.made[0])].tolist()
     return [(VERBS[row[0]], row[1], row[2], row[3], row[4] / GRAIN) for row in rows]
 

@@ -52,7 +52,7 @@ class Reference:
     decisions: list[Decision] = field(default_factory=list)
 
     def closes(self, decision: Decision, kind: str) -> int:
-        """Give when a window closes: that of the signal or of the reward."""
+        """Return when a window closes: that of the signal or of the reward."""
         window: int = getattr(self, f"{kind}_window")
         window = int(min(window, decision.longest.get(kind, math.inf)))
         return -(-(decision.made + window) // GRID) * GRID
@@ -75,7 +75,7 @@ class Reference:
         return fact.at >= self.closes(decision, kind)
 
     def signal(self, decision: Decision, now: int) -> int | None:
-        """Give the signal that counts."""
+        """Return the signal that counts."""
         if self.signal_silence == "default" and now < self.closes(decision, "signal"):
             return None
         facts = [fact for fact in decision.facts if fact.kind == "signal"]
@@ -86,7 +86,7 @@ class Reference:
         return 0 if self.signal_silence == "default" else None
 
     def reward(self, decision: Decision, now: int) -> float | None:
-        """Give the reward that counts."""
+        """Return the reward that counts."""
         if self.signal(decision, now) is None:
             return None
         if self.reward_silence == "default" and now < self.closes(decision, "reward"):
@@ -120,7 +120,7 @@ class Reference:
         return math.floor((clipped - self.low) / (self.high - self.low) * 2**30 + 0.5) / 2**30
 
     def state(self, now: int) -> Any:
-        """Give what a policy knows that is told what every decision stands at."""
+        """Return what a policy knows that is told what every decision stands at."""
         state = start(policy(self.policy), Problem(self.actions, self.signals))
         for t, decision in enumerate(self.decisions):
             play(state, t, decision.action)
@@ -133,7 +133,7 @@ class Reference:
         return state
 
     def counts(self, now: int) -> dict[str, int]:
-        """Give what the report counts, but for what leaves no line."""
+        """Return what the report counts, but for what leaves no record."""
         facts = [(one, fact) for one in self.decisions for fact in one.facts]
         rewards = [self.reward(one, now) for one in self.decisions]
         return {
@@ -150,7 +150,7 @@ class Reference:
         }
 
     def signal_rows(self, now: int) -> list[tuple[int, int, float]]:
-        """Give of each signal how often it was seen and paid, and the sum in unit rewards."""
+        """Return of each signal how often it was seen and paid, and the sum in unit rewards."""
         rows = [(0, 0, 0.0)] * self.signals
         for one in self.decisions:
             signal, reward = self.signal(one, now), self.reward(one, now)

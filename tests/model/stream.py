@@ -19,7 +19,7 @@ from tests.model.reference import Decision, Fact, Reference
 
 @dataclass(frozen=True)
 class Moment:
-    """Something that happened: `decide`, `fact`, `grow` or `refold`."""
+    """Something that happened: `decide`, `fact`, `grow` or `refit`."""
 
     at: int
     what: str
@@ -76,7 +76,7 @@ class Life:
         problem = Problem(actions, self.now.signals)
         self.state = grow(policy(self.now.policy), self.state, known, problem)
 
-    def refold(self, rules: dict[str, Any]) -> None:
+    def refit(self, rules: dict[str, Any]) -> None:
         """Read everything anew, in the order of decisions, as things stand."""
         self.now = self.now.changed(rules, self.clock)
         self.state, self.told = self._begun(), []
@@ -156,7 +156,7 @@ class Life:
         told.reward = reward
 
     def _first_total(self, one: Decision) -> float | None:
-        """Give the reward when there first was one; by the close of the window by default."""
+        """Return the reward when there first was one; by the close of the window by default."""
         if self.now.reward_silence == "default":
             timely = [fact for fact in one.facts if not self.now.is_late(one, fact)]
             return self.now.total(replace(one, facts=timely))

@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
     state: bytes
     report: dict[str, Any]
-    stories: list[Any]
+    history_reports: list[Any]
     digest: str
 
 
@@ -84,12 +84,14 @@ def came_to(policy: str, silences: tuple[str, str], plan: Plan) -> Outcome:
             served.pass_time(1.5)
         report = msgspec.to_builtins(served.report())
         del report["log"]
-        stories = []
+        history_reports = []
         for one in ids:
-            story = served.story(one)
-            events = sorted((e.event_id or "", e.at, e.status or "") for e in story.events)
-            stories.append((story.signal, story.reward, events))
-        return Outcome(served.fingerprint(), report, stories, served.digest())
+            history = served.history(one)
+            events = sorted(
+                (e.event_id or "", e.recorded_at, e.status or "") for e in history.events
+            )
+            history_reports.append((history.signal, history.reward, events))
+        return Outcome(served.fingerprint(), report, history_reports, served.digest())
 
 
 @st.composite
@@ -134,7 +136,7 @@ def test_ledger_and_report_are_free_of_order_for_every_policy(
         for outcome in (one, other):
             del outcome.report["counts"]["revisions"]
     assert one.report == other.report
-    assert one.stories == other.stories
+    assert one.history_reports == other.history_reports
 
 
 @pytest.mark.slow

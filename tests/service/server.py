@@ -19,7 +19,7 @@ CAMPAIGN = {"name": "home-hero", "actions": ["a", "b"], "signals": ["none", "cli
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Give the environment without what sets foretell up."""
+    """Return the environment without what sets foretell up."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FORETELL_")}
     return kept | more
 
@@ -98,7 +98,7 @@ class Server:
         return code
 
     def logged(self) -> str:
-        """Give what it has logged."""
+        """Return what it has logged."""
         return self.errors.read_text("utf-8")
 
     def __enter__(self) -> Self:

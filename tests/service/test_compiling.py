@@ -14,13 +14,13 @@ from foretell import protocol
 from foretell.policies.draw import share_writer
 from foretell.service.engine import maintenance as upkeep
 from foretell.service.engine.engine import Engine
-from foretell.service.model.active_campaign import Running
+from foretell.service.model.active_campaign import ActiveCampaign
 
 LARGE = protocol.NewCampaign("one", [f"a{n}" for n in range(40)], ["none", "x", "y"], "nsd-ucrl2")
 
 
-def compiled(live: Running) -> bool:
-    return type(live.campaign.state) in live.chooser.compiled
+def compiled(live: ActiveCampaign) -> bool:
+    return type(live.campaign.state) in live.decider.compiled
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -40,16 +40,16 @@ def test_a_large_campaign_is_compiled_before_it_is_ready_and_again_for_another_p
     async def run() -> None:
         engine = await Engine.open(tmp_path / "a.db")
         await engine.create(LARGE)
-        await until(lambda: compiled(engine.running["one"]))
-        await engine.decide("one", protocol.Ask())
+        await until(lambda: compiled(engine.by_name["one"]))
+        await engine.decide("one", protocol.DecisionRequest())
         await engine.patch("one", protocol.CampaignPatch(policy="nsd-psrl"))
-        await engine.decide("one", protocol.Ask())
-        await until(lambda: compiled(engine.running["one"]))
-        await engine.decide("one", protocol.Ask())
+        await engine.decide("one", protocol.DecisionRequest())
+        await until(lambda: compiled(engine.by_name["one"]))
+        await engine.decide("one", protocol.DecisionRequest())
         await engine.close()
         again = await Engine.open(tmp_path / "a.db")
-        assert compiled(again.running["one"])
-        await again.decide("one", protocol.Ask())
+        assert compiled(again.by_name["one"])
+        await again.decide("one", protocol.DecisionRequest())
         await again.close()
 
     asyncio.run(run())
@@ -65,7 +65,7 @@ def test_without_numba_it_says_once_what_to_install(
         for name in ("one", "two"):
             await engine.create(protocol.NewCampaign(name, LARGE.actions, LARGE.signals))
         await asyncio.sleep(5 * upkeep.TICK)
-        await engine.decide("two", protocol.Ask())
+        await engine.decide("two", protocol.DecisionRequest())
         await engine.close()
 
     with caplog.at_level(logging.WARNING, "foretell.service"):
@@ -87,11 +87,11 @@ def test_a_policy_that_cannot_be_compiled_goes_on_without(
     async def run() -> None:
         engine = await Engine.open(tmp_path / "a.db")
         await engine.create(LARGE)
-        live = engine.running["one"]
+        live = engine.by_name["one"]
         await until(lambda: compiled(live))
         state = live.campaign.state
-        assert live.chooser.compiled[type(state)] is share_writer(state)
-        await engine.decide("one", protocol.Ask())
+        assert live.decider.compiled[type(state)] is share_writer(state)
+        await engine.decide("one", protocol.DecisionRequest())
         await engine.close()
 
     asyncio.run(run())

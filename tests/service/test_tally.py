@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from foretell.service.model.counters import Tally
-from foretell.service.model.outcome import Standing
+from foretell.service.model.counters import Counters
+from foretell.service.model.outcome import Outcome
 from tests.service.rules.served import Served
 
 SECOND = 1_000_000
@@ -15,13 +15,13 @@ SECOND = 1_000_000
 
 @pytest.mark.parametrize("gap", [1, SECOND, 977 * SECOND, 86_400 * SECOND])
 def test_no_decision_is_lost_when_stretches_are_joined(gap: int) -> None:
-    tally = Tally(2, 2)
+    counters = Counters(2, 2)
     for number in range(2000):
-        tally.decide(number * gap, number % 2)
-        tally.move(number * gap, number % 2, Standing(None, None), Standing(1, 1.0), (0.0, 1.0))
-    assert tally.counts[0] == tally.decided.sum() == tally.signalled.sum() == 2000
-    assert tally.decided.sum(axis=0).tolist() == [1000, 1000]
-    assert tally.rewarded[:, 0].sum() == 2000
+        counters.decide(number * gap, number % 2)
+        counters.move(number * gap, number % 2, Outcome(None, None), Outcome(1, 1.0), (0.0, 1.0))
+    assert counters.counts[0] == counters.decided.sum() == counters.signalled.sum() == 2000
+    assert counters.decided.sum(axis=0).tolist() == [1000, 1000]
+    assert counters.rewarded[:, 0].sum() == 2000
 
 
 def test_the_actions_of_a_report_add_up_to_its_decisions(tmp_path: Path) -> None:

@@ -40,12 +40,14 @@ async def _burst_after_an_action_was_added(path: Path, policy: str) -> Counter[s
             )
         )
         for place in range(200):
-            answer, _ = await engine.decide("c", protocol.Ask())
+            answer, _ = await engine.decide("c", protocol.DecisionRequest())
             signal = "click" if place % 3 else "none"
             await engine.signal(answer.decision_id, protocol.SignalReport(signal))
             await engine.reward(answer.decision_id, protocol.RewardReport(float(place % 2)))
         await engine.add_action("c", protocol.NewAction("new"))
-        answers = await asyncio.gather(*[engine.decide("c", protocol.Ask()) for _ in range(1000)])
+        answers = await asyncio.gather(
+            *[engine.decide("c", protocol.DecisionRequest()) for _ in range(1000)]
+        )
         logged = [answer.propensity for answer, _ in answers if answer.action == "new"]
         assert max(logged) <= 0.2 + 1e-12
         return Counter(answer.action for answer, _ in answers)

@@ -32,14 +32,14 @@ HEAD = (
     "acknowledged",
     "re-sent",
     "duplicates",
-    "lines",
+    "records",
     "digests compared",
     "lost",
     "doubled",
     "violations",
     "seconds",
 )
-BROKEN = ("answer-early", "no-dedup", "replay-twice", "skip-lines")
+BROKEN = ("answer-early", "no-dedup", "replay-twice", "skip-records")
 
 
 class Suite(NamedTuple):
@@ -53,7 +53,7 @@ class Suite(NamedTuple):
 def suites(
     folder: Path, kills: int, seed: int
 ) -> dict[str, Callable[[Tell], Coroutine[Any, Any, Totals]]]:
-    """Give every suite, each as long as fits the number of kills."""
+    """Return every suite, each as long as fits the number of kills."""
 
     def place(name: str) -> Path:
         (folder / name).mkdir()
@@ -126,7 +126,7 @@ async def broken(folder: Path, seed: int) -> dict[str, Totals]:
 
 
 def row(suite: Suite) -> tuple[str, ...]:
-    """Give the numbers of a suite."""
+    """Return the numbers of a suite."""
     totals = suite.totals
     numbers = (
         totals.kills,
@@ -134,7 +134,7 @@ def row(suite: Suite) -> tuple[str, ...]:
         totals.acknowledged,
         totals.resent,
         totals.duplicates,
-        totals.lines,
+        totals.records,
         totals.digests,
         totals.count("lost"),
         totals.count("doubled"),
@@ -194,7 +194,7 @@ def _first(totals: Totals) -> str:
 
 
 def progress(name: str) -> Tell:
-    """Give what tells how far a suite is, now and then."""
+    """Return what tells how far a suite is, now and then."""
     last = [time.monotonic()]
 
     def tell(so_far: Totals | Findings) -> None:

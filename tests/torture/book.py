@@ -48,7 +48,7 @@ class Book:
         return item
 
     def open(self) -> list[Item]:
-        """Give what was sent and not answered."""
+        """Return what was sent and not answered."""
         return [item for item in self.items.values() if not item.answers]
 
     def acknowledged(self) -> int:

@@ -23,8 +23,8 @@ from tests.torture.traffic import Traffic
 from tests.torture.verbs import Body, NoAnswer, Refused
 
 ROOT = Path(__file__).parents[2]
-LINES = 2500
-"""A database with more lines is done with, so that checks stay quick."""
+MANY_RECORDS = 2500
+"""A database with more records is done with, so that checks stay quick."""
 DEATHS = (
     "time",
     "time",
@@ -35,7 +35,7 @@ DEATHS = (
     "before-commit",
     "after-commit",
     "snapshot",
-    "refold",
+    "refit",
     "first-operations",
     "term",
 )
@@ -75,7 +75,7 @@ async def nursery() -> AsyncIterator[Nursery]:
         await process.wait()
 
 
-class Line:
+class Link:
     """A connection to a server, with many requests under way."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -125,12 +125,12 @@ class Line:
         await self.task
 
 
-async def connected(socket: str, process: int, patience: float = 60.0) -> Line | None:
+async def connected(socket: str, process: int, patience: float = 60.0) -> Link | None:
     """Connect to a server that is starting; None if it ended before."""
     until = time.monotonic() + patience
     while time.monotonic() < until:
         try:
-            return Line(*await asyncio.open_unix_connection(socket))
+            return Link(*await asyncio.open_unix_connection(socket))
         except (FileNotFoundError, ConnectionRefusedError):
             if not alive(process):
                 return None
@@ -140,7 +140,7 @@ async def connected(socket: str, process: int, patience: float = 60.0) -> Line |
 
 
 def alive(process: int) -> bool:
-    """Tell whether anything of a process is left; the nursery reaps it when nothing is."""
+    """Return whether anything of a process is left; the nursery reaps it when nothing is."""
     return Path(f"/proc/{process}").exists()
 
 
@@ -181,19 +181,23 @@ class CrashLoop:
         self.databases += 1
         path = self.folder / f"{self.databases}.db"
         traffic = Traffic(self.rng)
-        lines = 0
-        while self.totals.kills < kills and lines < LINES and len(self.totals.violations) < most:
+        records = 0
+        while (
+            self.totals.kills < kills
+            and records < MANY_RECORDS
+            and len(self.totals.violations) < most
+        ):
             death = self.rng.choice(DEATHS)
             await self._life(servers, path, traffic, death)
             self.totals.kills += death != "term"
             self.totals.by_kind[death] += 1
             found = await self._checked(servers, path, traffic)
-            lines = found
+            records = found
             self.totals.violations += traffic.failures
             traffic.failures.clear()
             tell(self.totals)
         remove(path)
-        self.totals.add(traffic.book, lines)
+        self.totals.add(traffic.book, records)
 
     def _start(self, path: Path, death: str) -> Start:
         start = Start(str(path), self._socket(), self.broken, durability=self.durability)
@@ -209,7 +213,7 @@ class CrashLoop:
                 start.dies, start.at = death, self.rng.randint(1, 60)
             case "snapshot":
                 start.dies, start.at = death, self.rng.randint(1, 3)
-            case "refold":
+            case "refit":
                 start.dies, start.at = death, self.rng.randint(1, 8)
         return start
 
@@ -225,15 +229,15 @@ class CrashLoop:
             await gone(process)
             self._buried(start)
             return
-        line = await connected(start.socket, process)
-        if line is not None:
-            load = asyncio.create_task(self._load(traffic, line))
+        link = await connected(start.socket, process)
+        if link is not None:
+            load = asyncio.create_task(self._load(traffic, link))
             longest = self.rng.uniform(0.005, 0.25) if death == "time" else 1.0
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.shield(load), longest)
             await gone(process, signal.SIGTERM if death == "term" else signal.SIGKILL)
             await load
-            await line.close()
+            await link.close()
         await gone(process)
         self._buried(start)
 
@@ -245,34 +249,34 @@ class CrashLoop:
             self.totals.violations.append(f"failed: {why.read_text().strip()}")
             why.unlink()
 
-    async def _load(self, traffic: Traffic, line: Line) -> None:
+    async def _load(self, traffic: Traffic, link: Link) -> None:
         with contextlib.suppress(NoAnswer):
-            await traffic.set_up(line)
-            await traffic.resend(line)
-            await traffic.run(line, events=250)
+            await traffic.set_up(link)
+            await traffic.resend(link)
+            await traffic.run(link, events=250)
 
     async def _checked(self, servers: Nursery, path: Path, traffic: Traffic) -> int:
         """Start a server that is left alone, check it, send again what is open, check again."""
         start = Start(str(path), self._socket(), self.broken, durability=self.durability)
         process = await servers.start(start)
-        line = await connected(start.socket, process)
-        if line is None:
+        link = await connected(start.socket, process)
+        if link is None:
             self._buried(start)
             self.totals.violations.append("failed: a server that was killed does not start again")
-            return LINES
+            return MANY_RECORDS
         try:
-            found = await examine(str(path), traffic.book, line, self.totals)
+            found = await examine(str(path), traffic.book, link, self.totals)
             if self.rng.random() < 0.25:
-                await traffic.set_up(line)
-                await traffic.resend(line)
-                found = await examine(str(path), traffic.book, line, self.totals)
+                await traffic.set_up(link)
+                await traffic.resend(link)
+                found = await examine(str(path), traffic.book, link, self.totals)
                 left = [item.name for item in traffic.book.open() if item.verb in FEEDBACK]
                 self.totals.violations += [f"lost: {name} finds no answer" for name in left]
         finally:
-            await line.close()
+            await link.close()
             await gone(process)
             self._buried(start)
-        return found.lines
+        return found.records
 
 
 FEEDBACK = ("signal", "reward")

@@ -72,7 +72,7 @@ def _apply(content: bytearray, offset: int, data: bytes | None) -> None:
 
 
 def _path(name: Any) -> str:
-    """Give the name of a file; one for a moment has none."""
+    """Return the name of a file; one for a moment has none."""
     return name.filename() if isinstance(name, apsw.URIFilename) else name or ".db-temporary"
 
 

@@ -1,4 +1,4 @@
-"""The promise, checked: the book against the log, and the server's state against a re-fold."""
+"""The promise, checked: the book against the log, and the server's state against a refit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foretell.service.log.sqlite.backup import verified
 from foretell.service.model.events import Decided, Rewarded, Signalled
 from foretell.service.model.timestamps import moment
 from tests.torture.book import Book
-from tests.torture.replay import Found, found_in, read_only, refolded
+from tests.torture.replay import Found, end_refit, found_in, read_only
 from tests.torture.traffic import CAMPAIGNS
 from tests.torture.verbs import Refused, Service
 
@@ -26,20 +26,20 @@ class Totals:
     acknowledged: int = 0
     resent: int = 0
     duplicates: int = 0
-    lines: int = 0
+    records: int = 0
     checks: int = 0
     digests: int = 0
     lost_decisions: int = 0
     """Decisions that a relaxed server may lose, and did."""
     violations: list[str] = field(default_factory=list)
 
-    def add(self, book: Book, lines: int) -> None:
+    def add(self, book: Book, records: int) -> None:
         """Take in a database that is done with."""
         self.databases += 1
         self.acknowledged += book.acknowledged()
         self.resent += book.resent
         self.duplicates += book.duplicates.total()
-        self.lines += lines
+        self.records += records
 
     def join(self, other: Totals) -> None:
         """Take in another run."""
@@ -73,7 +73,7 @@ async def examine(
                 totals.violations.append(f"lost: campaign {name} is served and not in the log")
                 continue
             try:
-                digest = refolded(log, numbers[name], as_of)
+                digest = end_refit(log, numbers[name], as_of)
             except Exception as error:  # noqa: BLE001  (of a log that a broken server wrote)
                 totals.violations.append(f"state: {name} cannot be built again: {error!r}")
                 continue

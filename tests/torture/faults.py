@@ -35,7 +35,7 @@ PATIENCE = 60.0
 def quickly() -> Iterator[None]:
     """Try again soon, keep snapshots often, and let no journal fill a small disk by itself."""
     with (
-        mock.patch.object(upkeep, "SNAPSHOT_LINES", 120),
+        mock.patch.object(upkeep, "SNAPSHOT_RECORDS", 120),
         mock.patch.object(engines, "REOPEN_SECONDS", 0.01),
         mock.patch.object(committer, "PAGES", 100),
     ):
@@ -68,14 +68,14 @@ async def refusals(engine: Engine, traffic: Traffic) -> list[str]:
     wrong = [] if engine.health().status == "closed" else ["failed: health says ok when closed"]
     decision = traffic.decisions[-1][1]
     asked: dict[str, Callable[[], Awaitable[Any]]] = {
-        "decide": lambda: engine.decide("free", protocol.Ask(decision_key="refused")),
+        "decide": lambda: engine.decide("free", protocol.DecisionRequest(decision_key="refused")),
         "signal": lambda: engine.signal(decision, protocol.SignalReport("low", "refused")),
         "reward": lambda: engine.reward(
             decision, protocol.RewardReport(1.0, event_id="refused-too")
         ),
         "batch": lambda: engine.batch([]),
         "report": lambda: engine.report("free"),
-        "story": lambda: engine.story(decision),
+        "story": lambda: engine.history(decision),
         "add_action": lambda: engine.add_action("free", protocol.NewAction("refused")),
     }
     for what, ask in asked.items():
@@ -129,7 +129,7 @@ async def fill_up(
             await traffic.run(service, 100)
         found = await examine(str(path), traffic.book, service, totals)
         totals.violations += traffic.failures
-        totals.add(traffic.book, found.lines)
+        totals.add(traffic.book, found.records)
         await engine.close()
     if threading.active_count() > threads + 8:
         totals.violations.append(f"failed: {threading.active_count() - threads} threads are left")
@@ -219,7 +219,7 @@ async def errors(folder: Path, seed: int, rounds: int) -> Totals:
         engine = await Engine.open(path, vfs=disk.name, compiled=False)
         service = Within(engine)
         await traffic.set_up(service)
-        lines = 0
+        records = 0
         for _ in range(rounds):
             engine.log.committer.pages = rng.choice((5, 20, 1000))
             operation = rng.choice(("write", "sync", "sync", "truncate", "open", "delete", "read"))
@@ -234,12 +234,12 @@ async def errors(folder: Path, seed: int, rounds: int) -> Totals:
             if not await reopened(engine):
                 totals.violations.append(f"failed: the log stays closed after {operation}")
                 break
-            lines = (await examine(str(path), traffic.book, service, totals)).lines
+            records = (await examine(str(path), traffic.book, service, totals)).records
             await traffic.resend(service)
             totals.kills += 1
             totals.by_kind[operation] += 1
         totals.violations += traffic.failures
-        totals.add(traffic.book, lines)
+        totals.add(traffic.book, records)
         await engine.close()
     disk.unregister()
     return totals
@@ -319,7 +319,7 @@ async def _untrusted(
     try:
         relaxed = durability == "relaxed"
         found = await examine(str(path), traffic.book, Within(engine), totals, relaxed=relaxed)
-        totals.add(traffic.book, found.lines)
+        totals.add(traffic.book, found.records)
     except Exception as error:  # noqa: BLE001  (the same)
         totals.violations.append(f"lost: it cannot be read: {error!r}")
     finally:

@@ -31,8 +31,8 @@ from tests.torture.power import abandon, remove
 
 CAMPAIGNS = ("one", "two")
 NAMED = {
-    "events": "line {}",
-    "personal": "context of line {}",
+    "events": "record {}",
+    "personal": "context of record {}",
     "snapshots": "snapshot",
 }
 
@@ -83,7 +83,7 @@ async def prepare(folder: Path) -> tuple[Path, Asked]:
         key = f"key-{number}"
         answer, _ = await engine.decide(
             name,
-            protocol.Ask(
+            protocol.DecisionRequest(
                 decision_key=key, unit=f"unit-{number % 20}", context={"page": f"<{number}>"}
             ),
         )
@@ -102,7 +102,7 @@ async def prepare(folder: Path) -> tuple[Path, Asked]:
 
 
 async def with_journal(folder: Path, path: Path, asked: Asked) -> Path:
-    """Give a copy of a database as a crash would leave it: its newest lines in the journal."""
+    """Return a copy of a database as a crash would leave it: its newest records in the journal."""
     running = folder / "running.db"
     shutil.copy(path, running)
     engine = await Engine.open(running, compiled=False)
@@ -136,12 +136,12 @@ async def answers(path: Path, asked: Asked) -> dict[str, Any]:
 
 
 def _questions(engine: Engine, asked: Asked) -> Iterator[tuple[str, Callable[[], Any]]]:
-    async def export(name: str) -> list[protocol.LogLine]:
-        return [line async for line in engine.export(name)]
+    async def export(name: str) -> list[protocol.RecordView]:
+        return [record async for record in engine.export(name)]
 
     async def decide(name: str, key: str) -> Any:
         number = int(key.partition("-")[2]) if key.startswith("key-") else 0
-        ask = protocol.Ask(
+        ask = protocol.DecisionRequest(
             decision_key=key, unit=f"unit-{number % 20}", context={"page": f"<{number}>"}
         )
         answer, new = await engine.decide(name, ask)
@@ -150,12 +150,12 @@ def _questions(engine: Engine, asked: Asked) -> Iterator[tuple[str, Callable[[],
     for name in CAMPAIGNS:
         yield f"campaign {name}", partial(_later, engine.campaign, name)
         yield f"report {name}", partial(engine.report, name)
-        yield f"page {name}", partial(engine.log_page, name, 0, 1000)
+        yield f"page {name}", partial(engine.record_page, name, 0, 1000)
         yield f"export {name}", partial(export, name)
         yield f"delays {name}", partial(engine.delays, name)
     yield "keys", partial(_later, engine.keys)
     for name, key, decision in asked.decisions:
-        yield f"story {key}", partial(engine.story, decision)
+        yield f"story {key}", partial(engine.history, decision)
         yield f"again {key}", partial(decide, name, key)
     for decision, event_id in asked.events:
         yield event_id, partial(engine.signal, decision, protocol.SignalReport("click", event_id))
@@ -205,7 +205,7 @@ def _difference(one: Any, other: Any) -> str:
 
 
 def row_flips(path: Path, rng: random.Random, rows: int) -> Iterator[Flip]:
-    """Give a flip of every byte of some rows of each table, of long columns of some bytes."""
+    """Return a flip of every byte of some rows of each table, of long columns of some bytes."""
     for table, naming in NAMED.items():
         known = list(places(str(path), table))
         numbers = sorted({place.row for place in known})
@@ -226,7 +226,7 @@ def row_flips(path: Path, rng: random.Random, rows: int) -> Iterator[Flip]:
 
 
 def any_flips(path: Path, rng: random.Random, count: int) -> Iterator[Flip]:
-    """Give flips anywhere in the database, many of them in its first bytes."""
+    """Return flips anywhere in the database, many of them in its first bytes."""
     owners = owners_of_pages(str(path))
     for _ in range(count):
         size = path.stat().st_size
@@ -236,7 +236,7 @@ def any_flips(path: Path, rng: random.Random, count: int) -> Iterator[Flip]:
 
 
 def journal_flips(path: Path, rng: random.Random, count: int) -> Iterator[Flip]:
-    """Give flips anywhere in a journal but its last transaction."""
+    """Return flips anywhere in a journal but its last transaction."""
     content = Path(f"{path}-wal").read_bytes()
     ends = [
         start + FRAME
@@ -249,7 +249,7 @@ def journal_flips(path: Path, rng: random.Random, count: int) -> Iterator[Flip]:
 
 
 def may_hide(flip: Flip, different: list[str]) -> bool:
-    """Tell whether this flip is one that only the scrub can find."""
+    """Return whether this flip is one that only the scrub can find."""
     if flip.what == "personal.rowid":
         return all(one.startswith("another answer to story") for one in different)
     return flip.what in HIDING and not any(one.startswith("not a sentence") for one in different)

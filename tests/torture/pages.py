@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 
 def places(path: str, table: str) -> Iterator[Place]:
-    """Give where every row of a table is stored, in pieces where it overflows its page."""
+    """Return where every row of a table is stored, in pieces where it overflows its page."""
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     root = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).get
     connection.close()
@@ -39,7 +39,7 @@ def places(path: str, table: str) -> Iterator[Place]:
 
 
 def owners_of_pages(path: str) -> dict[int, str]:
-    """Give the table or index to which each page belongs."""
+    """Return the table or index to which each page belongs."""
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     owners = dict(connection.execute("SELECT pageno, name FROM dbstat"))
     connection.close()
@@ -82,7 +82,7 @@ def _row(content: bytes, size: int, cell: int, table: str) -> Iterator[Place]:
 
 
 def _parts(content: bytes, size: int, begin: int, payload: int) -> Iterator[tuple[int, int, int]]:
-    """Give the stretches of a row: where each starts in the row, and where in the file."""
+    """Return the stretches of a row: where each starts in the row, and where in the file."""
     start = _local(payload, size)
     yield 0, begin, start
     pointer = begin + start
@@ -108,7 +108,7 @@ def _length(kind: int) -> int:
 
 
 def _local(payload: int, size: int) -> int:
-    """Give how much of a row is on its own page."""
+    """Return how much of a row is on its own page."""
     if payload <= size - 35:
         return payload
     least = (size - 12) * 32 // 255 - 23

@@ -31,8 +31,8 @@ from tests.torture.replay import Found
 from tests.torture.traffic import SIGNALS, Traffic
 from tests.torture.verbs import NoAnswer, Refused, Within
 
-LINES = 1200
-"""A database with more lines is done with."""
+MANY_RECORDS = 1200
+"""A database with more records is done with."""
 
 
 async def abandon(engine: Engine) -> None:
@@ -93,13 +93,13 @@ class PowerCuts:
         self, cuts: int, tell: Callable[[Totals], None] = lambda _: None, most: int = 20
     ) -> Totals:
         """Cut so many times, or until there are more violations than `most`."""
-        lines, upkeep.SNAPSHOT_LINES = upkeep.SNAPSHOT_LINES, 120
+        records, upkeep.SNAPSHOT_RECORDS = upkeep.SNAPSHOT_RECORDS, 120
         seconds, engines.REOPEN_SECONDS = engines.REOPEN_SECONDS, 0.01
         try:
             while self.totals.kills < cuts and len(self.totals.violations) < most:
                 await self._database(cuts, tell, most)
         finally:
-            upkeep.SNAPSHOT_LINES, engines.REOPEN_SECONDS = lines, seconds
+            upkeep.SNAPSHOT_RECORDS, engines.REOPEN_SECONDS = records, seconds
         return self.totals
 
     async def _database(self, cuts: int, tell: Callable[[Totals], None], most: int) -> None:
@@ -107,17 +107,21 @@ class PowerCuts:
         path = self._place()
         path.parent.mkdir(parents=True)
         fails = self.rng.random() < self.failing
-        lines = 0
-        while self.totals.kills < cuts and lines < LINES and len(self.totals.violations) < most:
+        records = 0
+        while (
+            self.totals.kills < cuts
+            and records < MANY_RECORDS
+            and len(self.totals.violations) < most
+        ):
             image = await self._life(path, traffic, fails=fails)
             shutil.rmtree(path.parent)
             path = image
-            lines = await self._checked(path, traffic)
+            records = await self._checked(path, traffic)
             self.totals.violations += traffic.failures
             traffic.failures.clear()
             tell(self.totals)
         shutil.rmtree(path.parent)
-        self.totals.add(traffic.book, lines)
+        self.totals.add(traffic.book, records)
 
     def _place(self) -> Path:
         self.images += 1
@@ -178,7 +182,7 @@ class PowerCuts:
             engine = await Engine.open(path, durability=self.durability, compiled=False)
         except Exception as error:  # noqa: BLE001  (whatever it is, it is a violation)
             self.totals.violations.append(f"failed: it does not open after a cut: {error!r}")
-            return LINES
+            return MANY_RECORDS
         service = Within(engine)
         try:
             found = await examine(str(path), traffic.book, service, self.totals, relaxed=relaxed)
@@ -192,9 +196,9 @@ class PowerCuts:
                 )
         except Exception as error:  # noqa: BLE001  (the same)
             self.totals.violations.append(f"failed: it cannot be read after a cut: {error!r}")
-            return LINES
+            return MANY_RECORDS
         else:
-            return found.lines
+            return found.records
         finally:
             if self.rng.random() < 0.5:
                 await engine.close()

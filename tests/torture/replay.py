@@ -1,4 +1,4 @@
-"""What a database holds, read apart from the server: its lines, and the states they lead to."""
+"""What a database holds, read apart from the server: its records, and the states they lead to."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from dataclasses import dataclass, field
 from foretell.service.engine.recovery import before, rebuild, whole
 from foretell.service.engine.runtime import SERVER
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.log.sqlite.reader import Lines, Stored
+from foretell.service.log.sqlite.reader import LogReader, Record
 from foretell.service.model.decision_id import Token
 from foretell.service.model.events import (
+    CampaignConfig,
     Changed,
     Created,
     Decided,
     Feedback,
     KeyMade,
-    Refolded,
+    Refitted,
     Rewarded,
     SecretMade,
-    Setup,
     Signalled,
 )
 
 
 @contextmanager
-def read_only(path: str) -> Iterator[Lines]:
+def read_only(path: str) -> Iterator[LogReader]:
     """Open a log to be read, also while a server writes it."""
     reader = connect(path, write=False)
     try:
-        yield Lines(reader)
+        yield LogReader(reader)
     finally:
         reader.close()
 
@@ -41,14 +41,14 @@ def read_only(path: str) -> Iterator[Lines]:
 class Found:
     """What a log holds, by the names that the load's book gives to things."""
 
-    lines: int = 0
+    records: int = 0
     times: Counter[str] = field(default_factory=Counter)
     anonymous: int = 0
     """Decisions without a key."""
     tokens: set[Token] = field(default_factory=set)
     secrets: dict[int, bytes] = field(default_factory=dict)
     kinds: Counter[tuple[str, type]] = field(default_factory=Counter)
-    """Lines by campaign and kind."""
+    """Records by campaign and kind."""
     matched: Counter[tuple[str, type]] = field(default_factory=Counter)
     """Feedback by campaign and kind, of decisions that are there."""
     rounds: list[str] = field(default_factory=list)
@@ -59,24 +59,28 @@ class Found:
     """Campaigns by number."""
 
 
-def found_in(log: Lines, units: list[tuple[str, str]]) -> Found:
-    """Read every line, each against its checksum and the chain."""
+def found_in(log: LogReader, units: list[tuple[str, str]]) -> Found:
+    """Read every record, each against its checksum and the chain."""
     found = Found()
-    setups: dict[int, Setup] = {}
+    setups: dict[int, CampaignConfig] = {}
     decided: Counter[int] = Counter()
     feedback: list[tuple[int, Feedback]] = []
     for stored in log.scan(0):
-        found.lines += 1
+        found.records += 1
         _note(found, stored, setups)
         if isinstance(stored.event, Decided):
             if stored.event.round != decided[stored.campaign]:
-                found.rounds.append(f"line {stored.seq} has round {stored.event.round}")
+                found.rounds.append(f"record {stored.seq} has round {stored.event.round}")
             decided[stored.campaign] += 1
         elif isinstance(stored.event, (Signalled, Rewarded)):
             feedback.append((stored.campaign, stored.event))
-    made = {(token.campaign, token.round, token.made) for token in found.tokens}
+    made = {(token.campaign, token.round, token.decided_at) for token in found.tokens}
     for number, event in feedback:
-        found.matched[found.names[number], type(event)] += (number, event.round, event.made) in made
+        found.matched[found.names[number], type(event)] += (
+            number,
+            event.round,
+            event.decided_at,
+        ) in made
     numbers = {name: number for number, name in found.names.items()}
     for campaign, unit in units:
         hashed = hashlib.blake2b(unit.encode(), key=found.secrets[0], digest_size=16).digest()
@@ -85,24 +89,26 @@ def found_in(log: Lines, units: list[tuple[str, str]]) -> Found:
     return found
 
 
-def _note(found: Found, stored: Stored, setups: dict[int, Setup]) -> None:  # noqa: C901
+def _note(found: Found, stored: Record, setups: dict[int, CampaignConfig]) -> None:  # noqa: C901
     _, number, event = stored
     if isinstance(event, Created):
-        found.names[number] = event.setup.name
-        found.times[f"c/{event.setup.name}"] += 1
-        setups[number] = event.setup
+        found.names[number] = event.config.name
+        found.times[f"c/{event.config.name}"] += 1
+        setups[number] = event.config
     name = found.names.get(number, "")
     found.kinds[name, type(event)] += 1
     if isinstance(event, Decided):
-        found.tokens.add(Token(number, event.action, event.propensity, event.round, event.at))
+        found.tokens.add(
+            Token(number, event.action, event.propensity, event.round, event.recorded_at)
+        )
         if event.key is None:
             found.anonymous += 1
         else:
             found.times[f"d/{name}/{event.key}"] += 1
     elif isinstance(event, (Signalled, Rewarded)):
         found.times[f"e/{name}/{event.event_id}"] += 1
-    elif isinstance(event, (Changed, Refolded)):
-        old, new = setups[number], event.setup
+    elif isinstance(event, (Changed, Refitted)):
+        old, new = setups[number], event.config
         for action in new.actions[len(old.actions) :]:
             found.times[f"a/{name}/{action}"] += 1
         if old.explore != new.explore:
@@ -116,7 +122,7 @@ def _note(found: Found, stored: Stored, setups: dict[int, Setup]) -> None:  # no
         found.secrets[event.id] = event.secret
 
 
-def refolded(log: Lines, number: int, as_of: int) -> str:
+def end_refit(log: LogReader, number: int, as_of: int) -> str:
     """Build a campaign from the log alone, let windows close up to a moment, and digest it."""
     campaign = whole(rebuild(log, number))
     campaign.advance(as_of, before(log, number))

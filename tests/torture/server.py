@@ -40,9 +40,9 @@ class Start(Struct):
     path: str
     socket: str
     broken: str = ""
-    """answer-early, no-dedup, replay-twice or skip-lines; nothing for a server that is right."""
+    """answer-early, no-dedup, replay-twice or skip-records; nothing for a server that is right."""
     dies: str = ""
-    """Where it kills itself: operation, database, before-commit, after-commit, snapshot, refold."""
+    """Where it kills itself: operation, database, before-commit, after-commit, snapshot, refit."""
     at: int = 1
     """At which of these."""
     how: str = "after"
@@ -55,7 +55,7 @@ def break_it(broken: str) -> None:  # noqa: C901
         case "answer-early":
 
             async def at_once(self: Core) -> None:
-                return  # not even a turn of the loop, in which a lone line would be committed
+                return  # not even a turn of the loop, in which a lone record would be committed
 
             Core.durable = at_once  # type: ignore[method-assign]
         case "no-dedup":
@@ -69,15 +69,15 @@ def break_it(broken: str) -> None:  # noqa: C901
         case "replay-twice":
             replay = Engine._replay
 
-            def twice(self: Engine, stored: Any) -> None:
-                live = self.numbers.get(stored.campaign)
-                folds = live is not None and stored.seq > live.campaign.seq
-                replay(self, stored)
-                if folds and live is not None and type(stored.event).__name__ == "Rewarded":
-                    live.campaign.tally.count("rewards")
+            def twice(self: Engine, record: Any) -> None:
+                live = self.by_number.get(record.campaign)
+                folds = live is not None and record.seq > live.campaign.seq
+                replay(self, record)
+                if folds and live is not None and type(record.event).__name__ == "Rewarded":
+                    live.campaign.counters.count("rewards")
 
             Engine._replay = twice  # type: ignore[method-assign]
-        case "skip-lines":
+        case "skip-records":
             keep = Engine.keep_snapshots
 
             def early(self: Engine) -> None:
@@ -117,11 +117,11 @@ def _die_around(owner: Any, name: str, killing: Killing, how: str) -> None:
     setattr(owner, name, deadly)
 
 
-def _die_in_refold(killing: Killing) -> None:
-    reread = loading.reread
+def _die_in_refit(killing: Killing) -> None:
+    refit_from_log = loading.refit_from_log
 
     def deadly(*args: Any) -> Any:
-        for step in reread(*args):
+        for step in refit_from_log(*args):
             killing()
             yield step
 
@@ -143,14 +143,14 @@ def mark_for_death(start: Start) -> DeadlyDisk | None:
             _die_around(committer.Committer, "_done", killing, "before")
         case "snapshot":
             _die_around(Engine, "keep_snapshots", killing, start.how)
-        case "refold":
-            _die_in_refold(killing)
+        case "refit":
+            _die_in_refit(killing)
     return None
 
 
 async def serve(start: Start) -> None:
     """Open the database and answer until the end."""
-    upkeep.SNAPSHOT_LINES = 150
+    upkeep.SNAPSHOT_RECORDS = 150
     disk = mark_for_death(start)
     running = await Engine.open(
         start.path,

@@ -33,7 +33,7 @@ def test_a_relaxed_server_loses_nothing_when_only_its_process_ends(folder: Path)
         ("answer-early", ("lost", "doubled", "counts")),
         ("no-dedup", ("doubled",)),
         ("replay-twice", ("state", "counts")),
-        ("skip-lines", ("state", "counts", "failed")),
+        ("skip-records", ("state", "counts", "failed")),
     ],
 )
 def test_a_broken_server_is_found_out(folder: Path, broken: str, seen: tuple[str, ...]) -> None:

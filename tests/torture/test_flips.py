@@ -48,21 +48,21 @@ def test_no_flipped_bit_of_a_row_a_page_or_the_journal_is_served(folder: Path) -
     assert findings.flips > 300
 
 
-def test_a_read_names_the_line_that_is_damaged(database: Path, whole: tuple[Path, Asked]) -> None:
+def test_a_read_names_the_record_that_is_damaged(database: Path, whole: tuple[Path, Asked]) -> None:
     asked = whole[1]
 
     async def read() -> None:
         engine = await Engine.open(database, compiled=False)
         try:
-            with pytest.raises(Damaged, match=f"line {line} ") as found:
-                await engine.log_page("one", 0, 1000)
-            assert found.value.seq == line
-            with pytest.raises(Damaged, match=f"line {line} "):
-                await engine.story(asked.decisions[0][2])
+            with pytest.raises(Damaged, match=f"record {record} ") as found:
+                await engine.record_page("one", 0, 1000)
+            assert found.value.seq == record
+            with pytest.raises(Damaged, match=f"record {record} "):
+                await engine.history(asked.decisions[0][2])
         finally:
             await abandon(engine)
 
-    line = flip_in(database, "events", "body", row=5)
+    record = flip_in(database, "events", "body", row=5)
     asyncio.run(read())
 
 
@@ -82,7 +82,7 @@ def test_a_damaged_snapshot_is_said_and_the_campaign_built_from_the_log(
     found, damage = asyncio.run(state(database))
     assert found == expected
     assert len(damage) == 2
-    assert all("the snapshot at line" in sentence for sentence in damage)
+    assert all("the snapshot at record" in sentence for sentence in damage)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ class Traffic:
         return item is not None and bool(item.answers)
 
     def _not_made(self, item: Item) -> bool:
-        """Tell whether something is about a campaign that could not be made so far."""
+        """Return whether something is about a campaign that could not be made so far."""
         campaign = item.body.get("campaign")
         return campaign is not None and not self._made(campaign)
 

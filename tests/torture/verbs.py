@@ -30,14 +30,16 @@ class Service(Protocol):
     """Something that can be asked."""
 
     async def call(self, verb: str, body: Body) -> Any:
-        """Give the answer, or raise `Refused`, or `NoAnswer`."""
+        """Return the answer, or raise `Refused`, or `NoAnswer`."""
 
 
 async def perform(engine: Engine, verb: str, body: Body) -> Any:  # noqa: C901, PLR0911
     """Ask an engine."""
     match verb:
         case "decide":
-            answer, new = await engine.decide(body["campaign"], _read(body["ask"], protocol.Ask))
+            answer, new = await engine.decide(
+                body["campaign"], _read(body["ask"], protocol.DecisionRequest)
+            )
             return {"decision_id": answer.decision_id, "action": answer.action, "new": new}
         case "signal":
             report = _read(body["report"], protocol.SignalReport)

@@ -131,8 +131,8 @@ async def run(
     while totals.kills < kills:
         path = folder / f"web-{totals.databases}.db"
         traffic = Traffic(rng)
-        lines = 0
-        while totals.kills < kills and lines < 3000:
+        records = 0
+        while totals.kills < kills and records < 3000:
             starts = rng.random() < 0.3
             await _life(path, traffic, rng, starts=starts)
             totals.kills += 1
@@ -140,14 +140,14 @@ async def run(
             served = await Served.start(path)
             web = await served.ready()
             try:
-                lines = (await examine(str(path), traffic.book, web, totals)).lines
+                records = (await examine(str(path), traffic.book, web, totals)).records
             finally:
                 await web.client.aclose()
                 await served.kill()
             totals.violations += traffic.failures
             traffic.failures.clear()
             tell(totals)
-        totals.add(traffic.book, lines)
+        totals.add(traffic.book, records)
     return totals
 
 

@@ -24,7 +24,7 @@ class Inside:
         await self.engine.create(msgspec.convert(campaign, protocol.NewCampaign))
 
     async def decide(self, campaign: str, key: str) -> Decision:
-        answer, _ = await self.engine.decide(campaign, protocol.Ask(decision_key=key))
+        answer, _ = await self.engine.decide(campaign, protocol.DecisionRequest(decision_key=key))
         return Decision(answer.decision_id, answer.action, seconds(answer.reward_due_at))
 
     async def report(self, events: Sequence[Event]) -> list[str]:

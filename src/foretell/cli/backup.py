@@ -66,7 +66,7 @@ def restore(copy: Path, yes: bool, url: str | None, key: str | None, db: str | N
                 raise InvalidInput(f"{str(copy)!r} is the database itself: name a copy of it")
             _confirm(f"Put {copy} in place of {path}?", yes=yes)
         head = _put(copy, path)
-    click.echo(f"Restored: the log stands at line {head:,}.")
+    click.echo(f"Restored: the log stands at record {head:,}.")
 
 
 def _confirm(question: str, *, yes: bool) -> None:
@@ -85,7 +85,7 @@ def _copy(path: str, target: str) -> None:
 def _put(copy: Path, path: str) -> int:
     """Put a copy in place of a database that nobody uses; give the line at which it stands."""
     with serve_extra():
-        from foretell.service.log.sqlite.campaign_view import last_line
+        from foretell.service.log.sqlite.campaign_view import last_seq
         from foretell.service.log.sqlite.faults import in_a_sentence
         from foretell.service.log.sqlite.lock import Lock
         from foretell.service.log.sqlite.restore import (
@@ -103,7 +103,7 @@ def _put(copy: Path, path: str) -> int:
                 put_in_place(part, path)
             finally:
                 discard(part)
-            return last_line(path)
+            return last_seq(path)
 
 
 def _fetch(remote: Remote, out: Path) -> None:
@@ -135,7 +135,7 @@ def _send(remote: Remote, copy: Path) -> int:
 
 @contextmanager
 def _with_its_journal(copy: Path) -> Iterator[Path]:
-    """Give a copy as one file, where lines may be in the journal beside it."""
+    """Return a copy as one file, where lines may be in the journal beside it."""
     journal = Path(f"{copy}-wal")
     if not journal.exists() or journal.stat().st_size == 0:
         yield copy

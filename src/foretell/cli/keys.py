@@ -110,7 +110,7 @@ class _Keeper(Protocol):
 
     def listed(self) -> list[protocol.KeyView]: ...
 
-    def made(self, new: protocol.NewKey) -> protocol.KeyMade: ...
+    def made(self, new: protocol.NewKey) -> protocol.MadeKey: ...
 
     def revoked(self, key_id: str) -> None: ...
 
@@ -131,8 +131,8 @@ class _Service:
     def listed(self) -> list[protocol.KeyView]:
         return self._remote.ask("GET", "/v1/keys", protocol.KeyList).keys
 
-    def made(self, new: protocol.NewKey) -> protocol.KeyMade:
-        return self._remote.ask("POST", "/v1/keys", protocol.KeyMade, new)
+    def made(self, new: protocol.NewKey) -> protocol.MadeKey:
+        return self._remote.ask("POST", "/v1/keys", protocol.MadeKey, new)
 
     def revoked(self, key_id: str) -> None:
         self._remote.ask("DELETE", f"/v1/keys/{quote(key_id, safe='')}", NoneType)
@@ -153,7 +153,7 @@ class _Database:
 
         return self._done(work)
 
-    def made(self, new: protocol.NewKey) -> protocol.KeyMade:
+    def made(self, new: protocol.NewKey) -> protocol.MadeKey:
         return self._done(lambda engine: engine.make_key(new))
 
     def revoked(self, key_id: str) -> None:
@@ -165,7 +165,7 @@ class _Database:
     def _done(self, work: Callable[[Engine], Coroutine[Any, Any, Given]]) -> Given:
         with serve_extra():
             from foretell.service.engine.engine import Engine
-            from foretell.service.log.sqlite.campaign_view import last_line
+            from foretell.service.log.sqlite.campaign_view import last_seq
             from foretell.service.log.sqlite.faults import in_a_sentence
 
         async def opened() -> Given:
@@ -176,9 +176,9 @@ class _Database:
                 await engine.close()
 
         with in_a_sentence(self._path):
-            if last_line(self._path) == 0:
+            if last_seq(self._path) == 0:
                 raise InvalidInput(
-                    f"the database {self._path!r} has no lines, so no keys: "
+                    f"the database {self._path!r} has no records, so no keys: "
                     f"start the service once, which makes the first"
                 )
             return asyncio.run(opened())

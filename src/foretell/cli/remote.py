@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from foretell.errors import ForetellError, InvalidInput
-from foretell.protocol import Problem
+from foretell.protocol import ProblemDetails
 
 PATIENCE = 60.0
 """Seconds without a byte after which a service is given up."""
@@ -60,7 +60,7 @@ class Remote:
             raise self.stranger() from None
 
     def stranger(self) -> ForetellError:
-        """Give the error for an answer that is none of ours."""
+        """Return the error for an answer that is none of ours."""
         return ForetellError(f"{self.url} does not answer as foretell does: check the address")
 
     @contextlib.contextmanager
@@ -113,11 +113,11 @@ def _is_address(url: str) -> bool:
 def _sentence(error: HTTPError) -> str:
     with error:
         try:
-            return _shown(msgspec.json.decode(error.read(), type=Problem).detail)
+            return _shown(msgspec.json.decode(error.read(), type=ProblemDetails).detail)
         except (msgspec.MsgspecError, RecursionError, http.client.HTTPException, OSError):
             return _shown(f"{error.code} {error.reason}")
 
 
 def _shown(words: str) -> str:
-    """Give words that come from elsewhere so that a terminal only shows them."""
+    """Return words that come from elsewhere so that a terminal only shows them."""
     return words if words.isprintable() else repr(words)

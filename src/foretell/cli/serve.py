@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _setting_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command a flag for each setting; what it must be is checked with the others."""
+    """Return a command a flag for each setting; what it must be is checked with the others."""
     for one in reversed(known_settings().values()):
         words = f"{one.words}  [{one.variable}; default: {one.shown}]"
         command = click.option(one.flag, one.name, metavar=one.form, help=words)(command)

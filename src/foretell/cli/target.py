@@ -34,19 +34,19 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def address(url: str | None, db: str | None) -> str | None:
-    """Give the address that is meant; None: a database is. Flags go before the environment."""
+    """Return the address that is meant; None: a database is. Flags go before the environment."""
     if url and db:
         raise InvalidInput("--url and --db are two services: name one")
     return None if db else url or os.environ.get("FORETELL_URL") or None
 
 
 def database(db: str | None) -> str:
-    """Give the name of the database that is meant."""
+    """Return the name of the database that is meant."""
     return db or os.environ.get("FORETELL_DB") or Settings().db
 
 
 def existing_database(db: str | None) -> str:
-    """Give the same, if it is there."""
+    """Return the same, if it is there."""
     path = database(db)
     if not Path(path).is_file():
         raise InvalidInput(f"there is no database {path!r}: name one with --db")

@@ -13,7 +13,7 @@ from foretell.cli.extra import serve_extra
 from foretell.cli.target import db_option, existing_database
 
 if TYPE_CHECKING:
-    from foretell.service.engine.verify import Proof
+    from foretell.service.engine.verify import Verification
 
 _WORDS = {
     "same": "built from the log alone, it equals its snapshot",
@@ -29,13 +29,13 @@ _WORDS = {
 def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes it
     """Check a database whole; a server may be using it.
 
-    Every page, line, context and snapshot is checked, and the chain that links the lines. Then
+    Every page, record, context and snapshot is checked, and the chain that links the records. Then
     each campaign is built again from the log alone, and compared with its newest snapshot.
     Exits with 1 if anything is damaged, and names it.
     """
     path = existing_database(db)
     with serve_extra():
-        from foretell.service.engine.verify import prove, steps
+        from foretell.service.engine.verify import steps, verify_database
         from foretell.service.log.sqlite.faults import in_a_sentence
     from foretell.progress import progress_bar
 
@@ -43,7 +43,7 @@ def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes
         in_a_sentence(path),
         progress_bar(f"Checking {path}", steps(path)) as advance,
     ):
-        proof = prove(path, advance)
+        proof = verify_database(path, advance)
     if as_json:
         click.echo(json.dumps({"db": path, **msgspec.to_builtins(proof)}, indent=2))
     else:
@@ -52,10 +52,10 @@ def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes
         sys.exit(1)
 
 
-def _tell(path: str, proof: Proof) -> None:
-    click.echo(f"{path}: {proof.lines:,} lines, {proof.snapshots:,} snapshots")
+def _tell(path: str, proof: Verification) -> None:
+    click.echo(f"{path}: {proof.records:,} records, {proof.snapshots:,} snapshots")
     for one in proof.campaigns:
-        click.echo(f"  {one.campaign} at line {one.line:,}: {_WORDS[one.outcome]}")
+        click.echo(f"  {one.campaign} at record {one.record:,}: {_WORDS[one.outcome]}")
     if not proof.damage:
         click.echo("Nothing is damaged.")
         return

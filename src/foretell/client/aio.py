@@ -65,7 +65,7 @@ class AsyncClient(Base[Coroutine[Any, Any, str | None]]):
         return await asyncio.to_thread(self._flush, timeout)
 
     async def rejected(self) -> list[Rejected]:
-        """Give the events that the service will never take, and why, oldest first."""
+        """Return the events that the service will never take, and why, oldest first."""
         return await asyncio.to_thread(self._rejected)
 
     async def create_campaign(self, **fields: Any) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class AsyncClient(Base[Coroutine[Any, Any, str | None]]):
         return wire.read(await self._http.send(wire.new_campaign(fields), PATIENCE), dict[str, Any])
 
     async def report(self, campaign: str) -> dict[str, Any]:
-        """Give what a campaign has come to."""
+        """Return what a campaign has come to."""
         self._enter()
         return wire.read(await self._http.ask(wire.report(campaign), PATIENCE), dict[str, Any])
 

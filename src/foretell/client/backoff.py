@@ -25,7 +25,7 @@ def wait(tries: int, first: float, longest: float) -> float:
 
 
 def asked_wait(outcome: Outcome) -> float:
-    """Give the seconds for which the service wants to be left alone: its `Retry-After`."""
+    """Return the seconds for which the service wants to be left alone: its `Retry-After`."""
     text = "" if isinstance(outcome, Lost) else outcome.retry_after.strip()
     try:
         seconds = float(text) if text.isdecimal() else _until(text)
@@ -48,11 +48,11 @@ class Budget:
         self._tries = 0
 
     def left(self) -> float:
-        """Give the seconds that are left: never less than a millisecond, as 0 would be no limit."""
+        """Return the seconds left: never less than a millisecond, as 0 would be no limit."""
         return max(0.001, self._end - time.monotonic())
 
     def over(self) -> bool:
-        """Say whether no time is left."""
+        """Return whether no time is left."""
         return time.monotonic() >= self._end
 
     def wait(self, outcome: Outcome) -> float | None:

@@ -166,7 +166,7 @@ class Base(Feedback[Kept]):
 
 
 def _is_time(timeout: float) -> bool:
-    """Say whether a decision can take so many seconds."""
+    """Return whether a decision can take so many seconds."""
     try:
         return 0 < timeout <= 86400
     except (TypeError, ValueError):
@@ -174,7 +174,7 @@ def _is_time(timeout: float) -> bool:
 
 
 def _file(outbox: str | os.PathLike[str] | None) -> str | None:
-    """Give the path of an outbox; None: there is no file."""
+    """Return the path of an outbox; None: there is no file."""
     if outbox is None:
         return None
     try:

@@ -123,7 +123,7 @@ def trouble(outcome: Outcome) -> str | None:
 
 
 def read(outcome: Outcome, kind: type[Body]) -> Body:
-    """Give what the service answered, or raise ServiceUnavailable or ServiceRefused."""
+    """Return what the service answered, or raise ServiceUnavailable or ServiceRefused."""
     why = trouble(outcome)
     if isinstance(outcome, Lost):
         raise ServiceUnavailable(outcome.why)
@@ -142,7 +142,7 @@ def read(outcome: Outcome, kind: type[Body]) -> Body:
 
 
 def receipts(outcome: Outcome, count: int) -> list[Receipt]:
-    """Give what became of each of so many events, or raise as `read` does."""
+    """Return what became of each of so many events, or raise as `read` does."""
     results = read(outcome, _Receipts).results
     if len(results) != count:
         raise ServiceUnavailable(f"the service answered for {len(results)} of {count} events")

@@ -26,7 +26,7 @@ class Timeouts(dict[str, float]):
         self._budget = Budget(seconds)
 
     def get(self, _phase: str, _default: object = None) -> float:
-        """Give the timeout of a phase that begins now."""
+        """Return the timeout of a phase that begins now."""
         return _Until.the_end_of(self._budget)
 
 

@@ -34,7 +34,7 @@ def new_id() -> str:
 
 
 def text(what: str, value: str) -> str:
-    """Give a name or an id, if it can be one."""
+    """Return a name or an id, if it can be one."""
     if not isinstance(value, str) or not 1 <= len(value) <= 200 or not _is_unicode(value):
         raise InvalidInput(f"the {what} must be a text of 1 to 200 characters, got {shown(value)}")
     return value
@@ -54,7 +54,7 @@ def shown(value: object) -> str:
 
 
 def number(value: float) -> float:
-    """Give a reward, if it can be one; NumPy's numbers are taken too."""
+    """Return a reward, if it can be one; NumPy's numbers are taken too."""
     try:
         plain = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -65,7 +65,7 @@ def number(value: float) -> float:
 
 
 def moment(value: datetime | str | None) -> str | None:
-    """Give a time as it is sent; a text is taken as it is."""
+    """Return a time as it is sent; a text is taken as it is."""
     if not isinstance(value, datetime):
         return None if value is None else text("time", value)
     if value.tzinfo is None:
@@ -81,7 +81,7 @@ def moment(value: datetime | str | None) -> str | None:
 
 
 def _is_unicode(value: str) -> bool:
-    """Say whether a text can be sent: half a surrogate pair cannot."""
+    """Return whether a text can be sent: half a surrogate pair cannot."""
     try:
         value.encode()
     except UnicodeError:

@@ -15,7 +15,7 @@ It is taken as it is given: whether its action is eligible is for the caller to 
 def action_of(
     fallback: Fallback | None, campaign: str, eligible: Sequence[str] | None
 ) -> str | None:
-    """Give the action of a fallback; None: it has none for this campaign.
+    """Return the action of a fallback; None: it has none for this campaign.
 
     >>> action_of({"home-hero": "editorial-pick"}, "home-hero", None)
     'editorial-pick'

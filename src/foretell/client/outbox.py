@@ -87,7 +87,7 @@ class Outbox:
             )
 
     def take(self, count: int, up_to: int) -> list[Row]:
-        """Give the oldest events that are ours to send; they stay until they are settled."""
+        """Return the oldest events that are ours to send; they stay until they are settled."""
         return [
             Row(*row)
             for row in self._rows(
@@ -108,15 +108,15 @@ class Outbox:
         return int(self._rows("SELECT count(*) FROM waiting")[0][0])
 
     def head(self) -> int:
-        """Give the number of the latest event that waits; 0: none does."""
+        """Return the number of the latest event that waits; 0: none does."""
         return int(self._rows("SELECT coalesce(max(seq), 0) FROM waiting")[0][0])
 
     def empty(self, up_to: int) -> bool:
-        """Say whether no event up to this number waits any more."""
+        """Return whether no event up to this number waits any more."""
         return not self._rows("SELECT 1 FROM waiting WHERE seq <= ? LIMIT 1", (up_to,))
 
     def rejected(self) -> list[RejectedRow]:
-        """Give what the service will never take, oldest first."""
+        """Return what the service will never take, oldest first."""
         rows = self._rows("SELECT body, reason, rejected_at FROM rejected ORDER BY seq")
         return [RejectedRow(*row) for row in rows]
 

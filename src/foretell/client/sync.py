@@ -70,7 +70,7 @@ class Client(Base[str | None]):
         return self._flush(timeout)
 
     def rejected(self) -> list[Rejected]:
-        """Give the events that the service will never take, and why, oldest first."""
+        """Return the events that the service will never take, and why, oldest first."""
         return self._rejected()
 
     def create_campaign(self, **fields: Any) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Client(Base[str | None]):
         return wire.read(self._http.send(wire.new_campaign(fields), PATIENCE), dict[str, Any])
 
     def report(self, campaign: str) -> dict[str, Any]:
-        """Give what a campaign has come to."""
+        """Return what a campaign has come to."""
         self._enter()
         return wire.read(self._http.ask(wire.report(campaign), PATIENCE), dict[str, Any])
 

@@ -81,7 +81,7 @@ class Site(NamedTuple):
 
 
 def _is_address(url: httpx2.URL) -> bool:
-    """Say whether a service can be at this address, be it there or not."""
+    """Return whether a service can be at this address, be it there or not."""
     try:
         url.raw_host.decode("ascii").encode("idna")  # as every connection will
     except UnicodeError:
@@ -181,7 +181,7 @@ class Awaited:
             await http.aclose()
 
     def _pool(self) -> httpx2.AsyncClient:
-        """Give the connections of the loop that runs, and let go of those of loops that ended."""
+        """Return the connections of the loop that runs, and let go of those of loops that ended."""
         import httpx2
 
         if self._closed:

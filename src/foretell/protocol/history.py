@@ -6,14 +6,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from foretell.protocol.words import Mode, Verdict
+from foretell.protocol.words import Mode, ReceiptStatus
 
 
-class StoryEvent(Struct, omit_defaults=True):
-    """One line of the log about a decision."""
+class HistoryEvent(Struct, omit_defaults=True):
+    """One record of the log about a decision."""
 
     seq: int
-    at: str
+    recorded_at: str
     type: str
     event_id: str | None = None
     signal: str | None = None
@@ -21,16 +21,16 @@ class StoryEvent(Struct, omit_defaults=True):
     kind: str | None = None
     target: str | None = None
     occurred_at: str | None = None
-    status: Verdict | None = None
+    status: ReceiptStatus | None = None
 
 
-class Story(Struct):
+class DecisionHistory(Struct):
     """All that is known about one decision."""
 
     decision_id: str
     campaign: str
     round: int
-    at: str
+    decided_at: str
     action: str
     propensity: float
     mode: Mode
@@ -43,20 +43,20 @@ class Story(Struct):
     """What counts as its reward, once that is settled."""
     reward_due_at: str
     context: Any
-    events: list[StoryEvent]
+    events: list[HistoryEvent]
 
 
-class LogLine(Struct):
-    """One line of the log."""
+class RecordView(Struct):
+    """One record of the log."""
 
     seq: int
-    at: str
+    recorded_at: str
     type: str
     body: dict[str, Any]
 
 
-class LogPage(Struct):
-    """Lines of the log, and where to go on."""
+class RecordPage(Struct):
+    """Records of the log, and where to go on."""
 
-    events: list[LogLine]
+    events: list[RecordView]
     next: int

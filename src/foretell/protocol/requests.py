@@ -10,10 +10,10 @@ from foretell.protocol.words import (
     MOST_ACTIONS,
     MOST_SIGNALS,
     ActionStatus,
+    FeedbackKind,
     Id,
     Moment,
     Name,
-    RewardKind,
     Scope,
     Seconds,
     Share,
@@ -21,11 +21,11 @@ from foretell.protocol.words import (
 )
 
 
-class Request(Struct, forbid_unknown_fields=True):
+class RequestBody(Struct, forbid_unknown_fields=True):
     """A body that is sent to us."""
 
 
-class NewCampaign(Request):
+class NewCampaign(RequestBody):
     """A campaign to make; windows in seconds, signals weakest first."""
 
     name: Name
@@ -44,7 +44,7 @@ class NewCampaign(Request):
     status: Literal["draft", "running"] = "running"
 
 
-class CampaignPatch(Request):
+class CampaignPatch(RequestBody):
     """What to change of a campaign; what is left out stays."""
 
     signals: Annotated[list[Name], Meta(min_length=1, max_length=MOST_SIGNALS)] | UnsetType = UNSET
@@ -60,19 +60,19 @@ class CampaignPatch(Request):
     sticky: bool | UnsetType = UNSET
 
 
-class NewAction(Request):
+class NewAction(RequestBody):
     """An action to add."""
 
     action: Name
 
 
-class ActionPatch(Request):
+class ActionPatch(RequestBody):
     """What to do with an action; a retired one never comes back."""
 
     status: ActionStatus
 
 
-class Ask(Request):
+class DecisionRequest(RequestBody):
     """A decision that is asked for."""
 
     unit: Id | None = None
@@ -81,7 +81,7 @@ class Ask(Request):
     context: dict[str, Any] | None = None
 
 
-class SignalReport(Request):
+class SignalReport(RequestBody):
     """A signal that was seen."""
 
     signal: Name
@@ -89,38 +89,38 @@ class SignalReport(Request):
     occurred_at: Moment | None = None
 
 
-class RewardReport(Request):
+class RewardReport(RequestBody):
     """A reward, or a correction of one: `target` is the `event_id` of the reward it changes.
 
     A `retract` takes all of it back, whatever its `value`.
     """
 
     value: float | None = None
-    kind: RewardKind = "reward"
+    kind: FeedbackKind = "reward"
     target: Id | None = None
     event_id: Id | None = None
     occurred_at: Moment | None = None
 
 
-class BatchItem(Request):
+class FeedbackItem(RequestBody):
     """One event of a batch: with `signal` it is a signal, else a reward."""
 
     decision_id: Annotated[str, Meta(min_length=1, max_length=200)]
     signal: Name | None = None
     value: float | None = None
-    kind: RewardKind = "reward"
+    kind: FeedbackKind = "reward"
     target: Id | None = None
     event_id: Id | None = None
     occurred_at: Moment | None = None
 
 
-class Batch(Request):
+class EventBatch(RequestBody):
     """Events to take in, each for itself."""
 
     events: Annotated[list[Raw], Meta(min_length=1, max_length=2000)]
 
 
-class NewKey(Request):
+class NewKey(RequestBody):
     """A key to make."""
 
     name: Name

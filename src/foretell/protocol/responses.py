@@ -6,7 +6,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from foretell.protocol.words import ActionStatus, Mode, Scope, Silence, Status, Verdict
+from foretell.protocol.words import (
+    ActionStatus,
+    CampaignStatus,
+    Mode,
+    ReceiptStatus,
+    Scope,
+    Silence,
+)
 
 
 class ActionView(Struct):
@@ -20,7 +27,7 @@ class CampaignView(Struct):
     """A campaign as it is set."""
 
     name: str
-    status: Status
+    status: CampaignStatus
     actions: list[ActionView]
     signals: list[str]
     policy: str
@@ -44,7 +51,7 @@ class CampaignList(Struct):
     campaigns: list[CampaignView]
 
 
-class Answer(Struct):
+class DecisionAnswer(Struct):
     """A decision that was made."""
 
     decision_id: str
@@ -58,12 +65,12 @@ class Answer(Struct):
 class Receipt(Struct, omit_defaults=True):
     """What became of one event."""
 
-    status: Verdict
+    status: ReceiptStatus
     event_id: str | None = None
     detail: str | None = None
 
 
-class BatchAnswer(Struct):
+class BatchReceipt(Struct):
     """What became of each event of a batch, in its order."""
 
     results: list[Receipt]
@@ -78,7 +85,7 @@ class KeyView(Struct):
     created_at: str
 
 
-class KeyMade(KeyView):
+class MadeKey(KeyView):
     """A key at the only moment at which it can be read."""
 
     key: str
@@ -98,13 +105,13 @@ class Rotated(Struct):
     since: str
 
 
-class Erased(Struct):
+class ErasedUnit(Struct):
     """How many decisions no longer name a unit."""
 
     decisions: int
 
 
-class Counts(Struct):
+class ReportCounts(Struct):
     """How many of each there were."""
 
     decisions: int = 0
@@ -117,7 +124,7 @@ class Counts(Struct):
     clipped: int = 0
     """Rewards whose total lies outside the range."""
     revisions: int = 0
-    """Corrections that the policy has not read yet: they enter at the next re-fold."""
+    """Corrections that the policy has not read yet: they enter at the next refit."""
     open_signals: int = 0
     open_rewards: int = 0
 
@@ -153,13 +160,13 @@ class LogReport(Struct):
     state_hash: str
 
 
-class Report(Struct):
+class CampaignReport(Struct):
     """What a campaign has come to."""
 
     campaign: str
-    status: Status
+    status: CampaignStatus
     policy: str
-    counts: Counts
+    counts: ReportCounts
     actions: list[ActionReport]
     signals: list[SignalReportRow]
     log: LogReport
@@ -187,7 +194,7 @@ class Timeseries(Struct):
     points: list[SeriesPoint]
 
 
-class DelayRow(Struct):
+class DelayCurve(Struct):
     """How long a signal, or the first reward after it, takes to arrive: ages in seconds."""
 
     signal: str
@@ -198,13 +205,13 @@ class DelayRow(Struct):
     """The share of what has arrived that was there by each age."""
 
 
-class Delays(Struct):
+class DelayReport(Struct):
     """Delays of signals and of rewards over the latest decisions."""
 
     campaign: str
     decisions: int
-    signals: list[DelayRow]
-    rewards: list[DelayRow]
+    signals: list[DelayCurve]
+    rewards: list[DelayCurve]
 
 
 class SignalTableRow(Struct):
@@ -223,7 +230,7 @@ class SignalTable(Struct):
     signals: list[SignalReportRow]
 
 
-class Change(Struct):
+class SignalChange(Struct):
     """A moment at which the signals of an action changed."""
 
     action: str
@@ -232,11 +239,11 @@ class Change(Struct):
     after: dict[str, float]
 
 
-class Changes(Struct):
+class SignalChanges(Struct):
     """Changes found in the settled signals of each action."""
 
     campaign: str
-    changes: list[Change]
+    changes: list[SignalChange]
 
 
 class Restored(Struct):
@@ -252,7 +259,7 @@ class Health(Struct):
     detail: str = ""
 
 
-class Problem(Struct, omit_defaults=True):
+class ProblemDetails(Struct, omit_defaults=True):
     """An error, as RFC 9457 writes it."""
 
     type: str

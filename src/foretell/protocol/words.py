@@ -24,9 +24,9 @@ MOST_ACTIONS, MOST_SIGNALS = 10_000, 100
 """Of one campaign."""
 
 Silence = Literal["default", "unknown"]
-Status = Literal["draft", "running", "paused", "stopped"]
+CampaignStatus = Literal["draft", "running", "paused", "stopped"]
 ActionStatus = Literal["active", "paused", "retired"]
 Scope = Literal["decide", "feedback", "read", "admin"]
 Mode = Literal["policy", "explore", "holdout", "sticky"]
-RewardKind = Literal["reward", "adjust", "retract"]
-Verdict = Literal["accepted", "duplicate", "late", "parked", "rejected"]
+FeedbackKind = Literal["reward", "adjust", "retract"]
+ReceiptStatus = Literal["accepted", "duplicate", "late", "parked", "rejected"]

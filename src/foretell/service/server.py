@@ -141,7 +141,7 @@ async def _serve(
             logger.info(
                 "started",
                 extra={"url": url, "db": settings.db, "durability": settings.durability}
-                | {"line": engine.log.head, "campaigns": len(engine.numbers)},
+                | {"seq": engine.log.head, "campaigns": len(engine.by_number)},
             )
             _told(Started(url, engine.first_key), started, settings.db)
 
@@ -150,7 +150,7 @@ async def _serve(
             await server.serve([listener])
     finally:
         await engine.close()
-    logger.info("stopped", extra={"line": engine.log.head})
+    logger.info("stopped", extra={"seq": engine.log.head})
 
 
 def _told(what: Started, started: Callable[[Started], None], db: str) -> None:
@@ -212,7 +212,7 @@ def _port_in_a_sentence(settings: Settings) -> Iterator[None]:
 
 
 def _url(host: str, listener: socket.socket) -> str:
-    """Give an address at which the server can be reached from this machine."""
+    """Return an address at which the server can be reached from this machine."""
     port = listener.getsockname()[1]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (it is left out)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

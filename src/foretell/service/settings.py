@@ -119,31 +119,31 @@ class Setting(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """Give its flag."""
+        """Return its flag."""
         return "--" + self.name.replace("_", "-")
 
     @property
     def variable(self) -> str:
-        """Give its name in the environment."""
+        """Return its name in the environment."""
         return PREFIX + self.name.upper()
 
     @property
     def shown(self) -> str:
-        """Give its default, as it would be written."""
+        """Return its default, as it would be written."""
         if self.default is None:
             return "none"
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
     @property
     def form(self) -> str:
-        """Give the form of its values in a few signs: INTEGER, NUMBER, TEXT, or the choices."""
+        """Return the form of its values in a few signs: INTEGER, NUMBER, TEXT, or the choices."""
         parts = list(_parts(self.kind))
         choices = [part for part in parts if isinstance(part, str)]
         kinds = {int: "INTEGER", float: "NUMBER"}
         return "|".join(choices) or next((kinds[part] for part in parts if part in kinds), "TEXT")
 
     def read(self, value: Any, where: str, *, text: bool) -> Any:
-        """Give a value, or say what it must be; a flag or a variable is `text`."""
+        """Return a value, or say what it must be; a flag or a variable is `text`."""
         try:
             return msgspec.convert(value, self.kind, strict=not text)
         except msgspec.ValidationError:
@@ -151,7 +151,7 @@ class Setting(NamedTuple):
 
 
 def known_settings() -> dict[str, Setting]:
-    """Give every setting by its name."""
+    """Return every setting by its name."""
     hints = get_type_hints(Settings, include_extras=True)
     return {
         field.name: Setting(
@@ -205,7 +205,7 @@ def _from_file(path: Path, known: Mapping[str, Setting]) -> dict[str, Any]:
 
 
 def settings_markdown() -> str:
-    """Give every setting as a table."""
+    """Return every setting as a table."""
     rows = ["| flag | variable | default | what |", "|---|---|---|---|"]
     rows += [
         f"| `{one.flag}` | `{one.variable}` | `{one.shown}` | {one.words} |"

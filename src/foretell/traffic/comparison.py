@@ -93,7 +93,7 @@ class Comparison(msgspec.Struct, frozen=True):
         return f"{told}: the server does not use what it is told as the policy in the lab does"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain data."""
+        """Return everything as plain data."""
         windows = None if self.windows is None else self.windows._asdict()
         return msgspec.to_builtins(self) | {
             "windows": windows,

@@ -39,7 +39,7 @@ class Lab:
         self._player = compiled_player(type(start(plan.spec, self._problem)))
 
     def regret(self, numbers: Sequence[int], delay: int | None = None) -> Floats:
-        """Give (runs, repeats): the regret of the runs with these numbers.
+        """Return (runs, repeats): the regret of the runs with these numbers.
 
         `delay` is in place of the scenario's. The first repeat has the random numbers of
         `foretell.simulate`.

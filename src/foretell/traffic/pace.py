@@ -44,11 +44,11 @@ class Timing(NamedTuple):
     reward_window: float
 
     def made(self, due: float) -> float:
-        """Give when a decision was made, whose reward window closes at `due`."""
+        """Return when a decision was made, whose reward window closes at `due`."""
         return due - self.reward_window
 
     def signal_due(self, due: float) -> float:
-        """Give when the signal window of that decision has closed."""
+        """Return when the signal window of that decision has closed."""
         return self.made(due) + self.signal_window + GRID
 
 

@@ -48,7 +48,7 @@ class Plan:
         return round(min(_mean_delay(self.scenario), self.horizon))
 
     def order(self) -> list[int]:
-        """Give the signals as the campaign lists them: weakest first, where silence is one."""
+        """Return the signals as the campaign lists them: weakest first, where silence is one."""
         if self.silence == "unknown":
             return list(range(self.scenario.signals))
         return [int(signal) for signal in np.argsort(self.scenario.theta, kind="stable")]
@@ -83,11 +83,11 @@ class Plan:
         return world._replace(laws=laws, theta=kept * world.theta, mus=kept * world.mus)
 
     def channel(self) -> Faults:
-        """Give what goes wrong on the way to the server."""
+        """Return what goes wrong on the way to the server."""
         return self.faults if self.silence == "unknown" else self.faults._replace(lost=0.0)
 
     def campaign(self, name: str, signal_window: float, reward_window: float) -> dict[str, Any]:
-        """Give the campaign of a run; windows in seconds of the server."""
+        """Return the campaign of a run; windows in seconds of the server."""
         scale = self.scenario.scale
         names = self.signal_names()
         return {
@@ -138,6 +138,6 @@ def planned(
 
 
 def _mean_delay(scenario: Scenario) -> float:
-    """Give the mean delay, of the signal whose rewards come latest."""
+    """Return the mean delay, of the signal whose rewards come latest."""
     delays: Any = scenario.delay if isinstance(scenario.delay, tuple) else (scenario.delay,)
     return float(max(delay.mean() for delay in delays))

@@ -23,7 +23,7 @@ IN_ROUNDS = ("rounds", "low", "high", "average", "median", "scale")
 
 
 def fitted(name: str, horizon: int, delay: int | None) -> Scenario:
-    """Give a named scenario that fits into a horizon, with another delay where one is given.
+    """Return a named scenario that fits into a horizon, with another delay where one is given.
 
     >>> fitted("paper", 4000, None).changes.when.at, fitted("paper", 4000, None).delay.rounds
     ((1000, 2000, 3000), 250)
@@ -37,7 +37,7 @@ def fitted(name: str, horizon: int, delay: int | None) -> Scenario:
 
 
 def at_pace(slow: Scenario, share: float) -> Scenario:
-    """Give the scenario in which everything takes a share of its rounds."""
+    """Return the scenario in which everything takes a share of its rounds."""
     if share == 1.0:
         return slow
     delays: Any = slow.delay if isinstance(slow.delay, tuple) else (slow.delay,)

@@ -30,7 +30,7 @@ class Guarded(Engine):
         await super().revoke_key(key_id)
 
     async def set_status(
-        self, name: str, status: protocol.Status, version: int | None = None
+        self, name: str, status: protocol.CampaignStatus, version: int | None = None
     ) -> protocol.CampaignView:
         """Stop any campaign but the first."""
         if (name, status) == (CAMPAIGN.name, "stopped"):

@@ -20,7 +20,7 @@ KEYS: dict[protocol.Scope, str] = {
     "read": "ftk_read",
     "admin": "ftk_admin",
 }
-_item = msgspec.json.Decoder(protocol.BatchItem).decode
+_item = msgspec.json.Decoder(protocol.FeedbackItem).decode
 
 
 class StandIn:
@@ -29,13 +29,13 @@ class StandIn:
     def __init__(self) -> None:
         self.open = True
         self.views: dict[str, protocol.CampaignView] = {}
-        self.lines: dict[str, list[protocol.LogLine]] = {}
+        self.lines: dict[str, list[protocol.RecordView]] = {}
         self.decided: dict[str, str] = {}
-        self.repeated: dict[tuple[str, str], protocol.Answer] = {}
+        self.repeated: dict[tuple[str, str], protocol.DecisionAnswer] = {}
         self.scopes: dict[str, frozenset[protocol.Scope]] = {
             key: frozenset({scope}) for scope, key in KEYS.items()
         }
-        self.made: dict[str, protocol.KeyMade] = {}
+        self.made: dict[str, protocol.MadeKey] = {}
         self.restored = b""
 
     def health(self) -> protocol.Health:
@@ -51,9 +51,11 @@ class StandIn:
         if not self.open:
             raise LogClosed("the log cannot be written: the disk is full")
         lines = self.lines[campaign]
-        lines.append(protocol.LogLine(len(lines) + 1, NOW, kind, body))
+        lines.append(protocol.RecordView(len(lines) + 1, NOW, kind, body))
 
-    async def decide(self, campaign: str, ask: protocol.Ask) -> tuple[protocol.Answer, bool]:
+    async def decide(
+        self, campaign: str, ask: protocol.DecisionRequest
+    ) -> tuple[protocol.DecisionAnswer, bool]:
         view = self.campaign(campaign)
         if ask.decision_key is not None and (campaign, ask.decision_key) in self.repeated:
             return self.repeated[campaign, ask.decision_key], False
@@ -64,7 +66,7 @@ class StandIn:
         if not eligible:
             raise Unusable("no action can be chosen: name one that is active")
         token = f"decision-{len(self.decided)}"
-        answer = protocol.Answer(token, eligible[0], 1.0, "stand-in", NOW, "policy")
+        answer = protocol.DecisionAnswer(token, eligible[0], 1.0, "stand-in", NOW, "policy")
         self._write(campaign, "decision", {"round": len(self.decided), "action": eligible[0]})
         self.decided[token] = campaign
         if ask.decision_key is not None:
@@ -97,7 +99,7 @@ class StandIn:
 
     async def _one(self, raw: msgspec.Raw) -> protocol.Receipt:
         try:
-            item: protocol.BatchItem = _item(raw)
+            item: protocol.FeedbackItem = _item(raw)
             if item.signal is not None:
                 return await self.signal(item.decision_id, protocol.SignalReport(item.signal))
             return await self.reward(item.decision_id, protocol.RewardReport(item.value, item.kind))
@@ -120,7 +122,7 @@ class StandIn:
         view = protocol.CampaignView(**fields, created_at=NOW, version=1)
         self.views[campaign.name] = view
         self.lines[campaign.name] = []
-        self._write(campaign.name, "created", {"setup": fields["name"]})
+        self._write(campaign.name, "created", {"config": fields["name"]})
         return view
 
     def campaigns(self) -> list[protocol.CampaignView]:
@@ -154,7 +156,7 @@ class StandIn:
     ) -> protocol.CampaignView:
         return self._change(name, version, status=status)
 
-    async def refold(self, name: str, version: int | None = None) -> protocol.CampaignView:
+    async def refit(self, name: str, version: int | None = None) -> protocol.CampaignView:
         return self._change(name, version)
 
     async def add_action(
@@ -178,50 +180,52 @@ class StandIn:
         ]
         return self._change(name, version, actions=changed)
 
-    async def story(self, decision_id: str) -> protocol.Story:
+    async def history(self, decision_id: str) -> protocol.DecisionHistory:
         view = self._campaign_of(decision_id)
         action = view.actions[0].action
-        return protocol.Story(
+        return protocol.DecisionHistory(
             decision_id, view.name, 0, NOW, action, 1.0, "policy", "stand-in",
             [action], None, NOW, None, NOW, None, [],
         )  # fmt: skip
 
-    async def report(self, name: str) -> protocol.Report:
+    async def report(self, name: str) -> protocol.CampaignReport:
         view = self.campaign(name)
         log = protocol.LogReport(len(self.lines[name]), NOW, "00")
-        return protocol.Report(name, view.status, view.policy, protocol.Counts(), [], [], log)
+        return protocol.CampaignReport(
+            name, view.status, view.policy, protocol.ReportCounts(), [], [], log
+        )
 
     async def timeseries(self, name: str) -> protocol.Timeseries:
         return protocol.Timeseries(self.campaign(name).name, 60.0, [])
 
-    async def delays(self, name: str) -> protocol.Delays:
-        return protocol.Delays(self.campaign(name).name, 0, [], [])
+    async def delays(self, name: str) -> protocol.DelayReport:
+        return protocol.DelayReport(self.campaign(name).name, 0, [], [])
 
     async def signals(self, name: str) -> protocol.SignalTable:
         return protocol.SignalTable(self.campaign(name).name, [], [])
 
-    async def changes(self, name: str) -> protocol.Changes:
-        return protocol.Changes(self.campaign(name).name, [])
+    async def changes(self, name: str) -> protocol.SignalChanges:
+        return protocol.SignalChanges(self.campaign(name).name, [])
 
-    async def log_page(self, name: str, after: int, limit: int) -> protocol.LogPage:
+    async def record_page(self, name: str, after: int, limit: int) -> protocol.RecordPage:
         self.campaign(name)
         lines = [line for line in self.lines[name] if line.seq > after][:limit]
-        return protocol.LogPage(lines, lines[-1].seq if lines else after)
+        return protocol.RecordPage(lines, lines[-1].seq if lines else after)
 
-    async def export(self, name: str) -> AsyncIterator[protocol.LogLine]:
+    async def export(self, name: str) -> AsyncIterator[protocol.RecordView]:
         for line in self.lines[name]:
             yield line
 
-    async def erase(self, name: str, unit: str) -> protocol.Erased:
+    async def erase(self, name: str, unit: str) -> protocol.ErasedUnit:
         self.campaign(name)
-        return protocol.Erased(0)
+        return protocol.ErasedUnit(0)
 
     async def rotate(self) -> protocol.Rotated:
         return protocol.Rotated(1, NOW)
 
-    async def make_key(self, key: protocol.NewKey) -> protocol.KeyMade:
+    async def make_key(self, key: protocol.NewKey) -> protocol.MadeKey:
         number = f"k{len(self.made) + 1}"
-        made = protocol.KeyMade(number, key.name, key.scopes, NOW, f"ftk_made_{number}")
+        made = protocol.MadeKey(number, key.name, key.scopes, NOW, f"ftk_made_{number}")
         self.made[number] = made
         self.scopes[made.key] = frozenset(key.scopes)
         return made

@@ -52,7 +52,7 @@ CHANGES: list[tuple[str, str, Any]] = [
     ("POST", "/start", None),
     ("POST", "/actions", {"action": "c"}),
     ("PATCH", "/actions/a", {"status": "paused"}),
-    ("POST", "/refold", None),
+    ("POST", "/refit", None),
     ("POST", "/stop", None),
 ]
 

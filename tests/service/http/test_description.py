@@ -76,7 +76,7 @@ def test_schemas_carry_the_limits() -> None:
 def test_every_example_can_be_read(operation: Operation) -> None:
     decoded = msgspec.json.decode(json.dumps(operation.example), type=operation.request)
     for event in getattr(decoded, "events", []):
-        msgspec.json.decode(event, type=protocol.BatchItem)
+        msgspec.json.decode(event, type=protocol.FeedbackItem)
 
 
 class Links(HTMLParser):

@@ -31,8 +31,8 @@ def test_a_signal_and_a_reward_are_taken_in(served: Served) -> None:
         assert answer.status_code == 200, answer.text
         assert answer.json()["status"] in VERDICTS
         assert answer.json()["event_id"] == body["event_id"]
-    story = served.call("GET", f"/v1/decisions/{decision}", "read")
-    assert story.json()["decision_id"] == decision
+    history = served.call("GET", f"/v1/decisions/{decision}", "read")
+    assert history.json()["decision_id"] == decision
 
 
 def wrong_ids(decision: str) -> list[str]:
@@ -58,8 +58,8 @@ def test_forged_truncated_and_foreign_ids_are_404(served: Served) -> None:
     for wrong in wrong_ids(served.decision()):
         signal = served.call("POST", f"/v1/decisions/{wrong}/signal", json={"signal": "click"})
         reward = served.call("POST", f"/v1/decisions/{wrong}/reward", json={"value": 1})
-        story = served.call("GET", f"/v1/decisions/{wrong}")
-        for answer in (signal, reward, story):
+        history = served.call("GET", f"/v1/decisions/{wrong}")
+        for answer in (signal, reward, history):
             assert answer.status_code == 404, (wrong, answer.text)
             assert answer.json()["type"] == "urn:foretell:problem:not-found"
 

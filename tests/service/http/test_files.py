@@ -57,7 +57,7 @@ def test_the_log_is_exported_as_a_table(served: Served, tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         table = connection.read_parquet(str(file))
         assert table.columns == list(COLUMNS)
-        columns = 'seq, type, round, action, signal, value, event_id, epoch_us("at"), body'
+        columns = 'seq, type, round, action, signal, value, event_id, epoch_us("recorded_at"), body'
         rows = table.project(columns).fetchall()
     assert [row[1] for row in rows] == ["created", "decision", "reward", "signal"]
     assert rows[1][3] in {"a", "b"}
@@ -66,7 +66,7 @@ def test_the_log_is_exported_as_a_table(served: Served, tmp_path: Path) -> None:
     lines = served.call("GET", "/v1/campaigns/hero/export", "read").text.splitlines()
     for row, line in zip(rows, map(json.loads, lines), strict=True):
         assert row[0] == line["seq"]
-        assert row[7] % 1_000_000 == int(line["at"][20:26])
+        assert row[7] % 1_000_000 == int(line["recorded_at"][20:26])
         assert json.loads(row[8]) == line["body"]
 
 
@@ -88,7 +88,8 @@ def test_a_large_log_is_sent_in_pieces(broken: Served) -> None:
     broken.decision()
     assert isinstance(broken.engine, StandIn)
     lines = [
-        protocol.LogLine(seq, NOW, "reward", {"value": 1.0, "x": "y" * 50}) for seq in range(20_000)
+        protocol.RecordView(seq, NOW, "reward", {"value": 1.0, "x": "y" * 50})
+        for seq in range(20_000)
     ]
     broken.engine.lines["hero"] = lines
     answer = broken.call("GET", "/v1/campaigns/hero/export")
@@ -97,9 +98,9 @@ def test_a_large_log_is_sent_in_pieces(broken: Served) -> None:
     assert table.status_code == 200
 
 
-async def _break(self: StandIn, name: str) -> AsyncIterator[protocol.LogLine]:
+async def _break(self: StandIn, name: str) -> AsyncIterator[protocol.RecordView]:
     for seq in range(5_000):
-        yield protocol.LogLine(seq, NOW, "x", {})
+        yield protocol.RecordView(seq, NOW, "x", {})
     raise RuntimeError(QUOTED)
 
 

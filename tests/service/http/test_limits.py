@@ -184,8 +184,8 @@ def test_a_context_may_hold_large_numbers_and_any_text(served: Served) -> None:
     body = b'{"context": {"n": 1180591620717411303424, "\\u0000": "\\ud83d\\ude00"}}'
     made = post(served, body, "/v1/campaigns/hero/decisions")
     assert made.status_code == 201
-    story = served.call("GET", made.headers["location"])
-    assert story.status_code == 200
+    history = served.call("GET", made.headers["location"])
+    assert history.status_code == 200
 
 
 @pytest.mark.parametrize("media", ["text/plain", "application/x-www-form-urlencoded", "", "json"])
@@ -277,7 +277,7 @@ def test_more_requests_than_are_allowed_at_once_are_429(
 ) -> None:
     inside, go_on, full = [], asyncio.Event(), asyncio.Event()
 
-    async def wait(self: StandIn, name: str) -> protocol.Report:
+    async def wait(self: StandIn, name: str) -> protocol.CampaignReport:
         inside.append(name)
         if len(inside) == SMALL.in_flight:
             full.set()

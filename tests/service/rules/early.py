@@ -100,7 +100,7 @@ class Early:
 
 
 def deviation(hits: int, count: int, share: float) -> float:
-    """Give by how many standard deviations a share of hits is off."""
+    """Return by how many standard deviations a share of hits is off."""
     if count == 0:
         return 0.0
     return abs(hits - count * share) / np.sqrt(count * share * (1 - share))

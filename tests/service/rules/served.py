@@ -100,15 +100,15 @@ class Served:
         patch = msgspec.convert({"status": status}, protocol.ActionPatch)
         return self.run(self.engine.patch_action(name, action, patch))
 
-    def decide(self, name: str = "c", **ask: Any) -> protocol.Answer:
-        return self.run(self.engine.decide(name, protocol.Ask(**ask)))[0]
+    def decide(self, name: str = "c", **ask: Any) -> protocol.DecisionAnswer:
+        return self.run(self.engine.decide(name, protocol.DecisionRequest(**ask)))[0]
 
-    def decide_many(self, count: int, name: str = "c", **ask: Any) -> list[protocol.Answer]:
+    def decide_many(self, count: int, name: str = "c", **ask: Any) -> list[protocol.DecisionAnswer]:
         """Ask for many decisions at once."""
 
-        async def all_of_them() -> list[tuple[protocol.Answer, bool]]:
+        async def all_of_them() -> list[tuple[protocol.DecisionAnswer, bool]]:
             return await asyncio.gather(
-                *(self.engine.decide(name, protocol.Ask(**ask)) for _ in range(count))
+                *(self.engine.decide(name, protocol.DecisionRequest(**ask)) for _ in range(count))
             )
 
         return [answer for answer, _ in self.run(all_of_them())]
@@ -126,18 +126,18 @@ class Served:
     def batch(self, items: list[dict[str, Any]]) -> list[protocol.Receipt]:
         return self.run(self.engine.batch([msgspec.Raw(msgspec.json.encode(one)) for one in items]))
 
-    def story(self, decision: str) -> protocol.Story:
-        return self.run(self.engine.story(decision))
+    def history(self, decision: str) -> protocol.DecisionHistory:
+        return self.run(self.engine.history(decision))
 
-    def report(self, name: str = "c") -> protocol.Report:
+    def report(self, name: str = "c") -> protocol.CampaignReport:
         return self.run(self.engine.report(name))
 
-    def lines(self, name: str = "c") -> list[protocol.LogLine]:
-        return self.run(self.engine.log_page(name, 0, 1_000_000)).events
+    def records(self, name: str = "c") -> list[protocol.RecordView]:
+        return self.run(self.engine.record_page(name, 0, 1_000_000)).events
 
     def campaign(self, name: str = "c") -> Campaign:
-        """Give a campaign with every window closed that is due."""
-        live = self.engine.running[name]
+        """Return a campaign with every window closed that is due."""
+        live = self.engine.by_name[name]
         live.campaign.advance(self.engine.clock.now(), before(self.engine.log, live.number))
         return live.campaign
 
@@ -151,8 +151,8 @@ class Served:
         return self.campaign(name).digest()
 
     def rebuilt(self, name: str = "c") -> Campaign:
-        """Give the campaign as the log alone gives it, at this moment."""
-        log, number = self.engine.log, self.engine.running[name].number
+        """Return the campaign as the log alone gives it, at this moment."""
+        log, number = self.engine.log, self.engine.by_name[name].number
         campaign = whole(rebuild(log, number))
         campaign.advance(self.engine.clock.now(), before(log, number))
         return campaign

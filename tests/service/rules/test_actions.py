@@ -117,7 +117,7 @@ def test_signals_are_added_at_the_end(tmp_path: Path) -> None:
             assert kept.tobytes() == known.tobytes(), name
         one = served.decide().decision_id
         served.signal(one, "subscribe")
-        assert served.story(one).signal == "subscribe"
+        assert served.history(one).signal == "subscribe"
         with pytest.raises(ValueError, match="only added"):
             served.patch(signals=["buy", "click", "subscribe"])
         digest = served.digest()

@@ -1,4 +1,4 @@
-"""Many visitors at once: lines that are not on disk yet are read like all others."""
+"""Many visitors at once: records that are not on disk yet are read like all others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.service.rules.served import Served
 def test_visitors_do_not_disturb_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, silence: str
 ) -> None:
-    """On a slow disk the lines of one decision are spread over transactions under way."""
+    """On a slow disk the records of one decision are spread over transactions under way."""
     commit = Committer._commit
 
     def slow(self: Committer) -> Exception | None:
@@ -36,11 +36,13 @@ def test_visitors_do_not_disturb_each_other(
             signal_silence=silence,
             reward_silence=silence,
         )
-        engine, stories = served.engine, []
+        engine, history_reports = served.engine, []
 
         async def visitor(number: int) -> None:
             await asyncio.sleep(0.001 * (number % 7))
-            answer, _ = await engine.decide("c", protocol.Ask(decision_key=f"k{number}"))
+            answer, _ = await engine.decide(
+                "c", protocol.DecisionRequest(decision_key=f"k{number}")
+            )
             one = answer.decision_id
             reports: list[Any] = [
                 engine.signal(one, protocol.SignalReport("click", f"s{number}")),
@@ -55,9 +57,9 @@ def test_visitors_do_not_disturb_each_other(
                 await asyncio.sleep(0.001 * ((number + place) % 4))
             found = [receipt.status for receipt in await asyncio.gather(*tasks)]
             assert found == ["accepted"] * 4 + ["duplicate"]
-            story = await engine.story(one)
-            assert len(story.events) == 5
-            stories.append(one)
+            history = await engine.history(one)
+            assert len(history.events) == 5
+            history_reports.append(one)
             served.machine.time += 50
 
         async def all_of_them() -> None:
@@ -65,8 +67,8 @@ def test_visitors_do_not_disturb_each_other(
 
         served.run(all_of_them())
         served.pass_time(1.0)
-        for one in stories[::10]:
-            assert (served.story(one).signal, served.story(one).reward) == ("buy", 0.75)
+        for one in history_reports[::10]:
+            assert (served.history(one).signal, served.history(one).reward) == ("buy", 0.75)
         counts = served.report().counts
         assert (counts.decisions, counts.signals, counts.rewards) == (300, 600, 600)
         assert counts.duplicates == 300

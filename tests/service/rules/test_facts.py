@@ -16,8 +16,8 @@ WINDOWS: dict[str, Any] = {"signal_window": 1.0, "reward_window": 2.0}
 
 
 def settled(served: Served, decision_id: str) -> tuple[str | None, float | None]:
-    story = served.story(decision_id)
-    return story.signal, story.reward
+    history = served.history(decision_id)
+    return history.signal, history.reward
 
 
 @pytest.mark.parametrize("order", list(permutations(["none", "click", "buy"])))
@@ -224,7 +224,7 @@ def test_an_unknown_signal_is_refused_and_the_known_ones_are_named(tmp_path: Pat
                 served.signal(one, wrong)
             assert caught.value.status == 422
         assert served.report().counts.rejected == 2
-        assert len(served.lines()) == 2
+        assert len(served.records()) == 2
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_feedback_that_cannot_be_used_leaves_no_line(tmp_path: Path, body: dict[
         one = served.decide().decision_id
         with pytest.raises(Unusable):
             served.reward(one, **body)
-        assert len(served.lines()) == 2
+        assert len(served.records()) == 2
 
 
 def test_a_decision_takes_so_many_events_and_no_more(
@@ -296,7 +296,7 @@ def test_a_forged_id_is_not_found(tmp_path: Path) -> None:
             with pytest.raises(NotFound):
                 served.signal(forged, "click")
             with pytest.raises(NotFound):
-                served.story(forged)
+                served.history(forged)
 
 
 def test_a_batch_takes_each_event_for_itself(tmp_path: Path) -> None:

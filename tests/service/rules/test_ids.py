@@ -30,7 +30,7 @@ def test_an_event_counts_once_however_often_it_comes(tmp_path: Path) -> None:
             assert served.reward(one, 0.5, "r") == "duplicate"
         assert served.digest() == digest
         assert served.report().counts.duplicates == 6
-        assert len(served.lines()) == 4
+        assert len(served.records()) == 4
 
 
 def test_a_time_written_otherwise_is_the_same_time(tmp_path: Path) -> None:
@@ -78,14 +78,14 @@ def test_ids_stay_as_they_are_when_the_secret_changes(tmp_path: Path) -> None:
         for again in (_go_on, served.restart, served.crash):
             again()
             assert served.decide(decision_key="k") == old
-            assert served.story(old.decision_id).round == 0
-            assert served.story(new.decision_id).round == 1
-            ids = [line.body.get("decision_id") for line in served.lines()]
+            assert served.history(old.decision_id).round == 0
+            assert served.history(new.decision_id).round == 1
+            ids = [record.body.get("decision_id") for record in served.records()]
             assert ids == [None, old.decision_id, new.decision_id]
         served.engine.secrets.pop(0)
         with pytest.raises(NotFound):
-            served.story(old.decision_id)
-        assert served.story(new.decision_id).round == 1, "it is signed by the new one"
+            served.history(old.decision_id)
+        assert served.history(new.decision_id).round == 1, "it is signed by the new one"
 
 
 def test_a_secret_is_one_byte_of_an_id(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_secret_is_one_byte_of_an_id(tmp_path: Path) -> None:
             assert served.run(served.engine.rotate()).secret == number
         with pytest.raises(Conflict, match="255 times"):
             served.run(served.engine.rotate())
-        assert served.story(served.decide().decision_id).round == 0
+        assert served.history(served.decide().decision_id).round == 0
 
 
 def test_ids_are_those_of_a_campaign(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_the_same_event_many_times_at_once_counts_once(tmp_path: Path) -> None:
 def test_a_decision_key_is_safe_to_retry(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create(policy="uniform")
-        ask = protocol.Ask(
+        ask = protocol.DecisionRequest(
             unit="u", eligible=["a", "b"], decision_key="k", context={"x": 1, "y": 2}
         )
         first, made = served.run(served.engine.decide("c", ask))
@@ -163,10 +163,10 @@ def test_a_clock_that_goes_back_is_clamped(tmp_path: Path) -> None:
             served.pass_time(-1000.0)
             again()
             served.decide()
-        at = [line.at for line in served.lines()]
+        at = [record.recorded_at for record in served.records()]
         assert at == sorted(at)
         served.machine.time = START + 1_000_000
-        assert served.story(one).signal == "click"
+        assert served.history(one).signal == "click"
         assert served.digest() == served.rebuilt().digest()
 
 
@@ -175,11 +175,11 @@ def test_a_clock_set_back_over_a_restart_opens_no_closed_window(tmp_path: Path) 
         served.create(signal_window=1.0, policy="nsd-adaptive")
         one = served.decide().decision_id
         served.pass_time(2.0)
-        assert served.story(one).signal == "none"
+        assert served.history(one).signal == "none"
         served.restart()
         served.machine.time = START
         served.restart()
-        assert served.story(one).signal == "none"
+        assert served.history(one).signal == "none"
         assert served.signal(one, "click") == "late"
         assert served.digest() == served.rebuilt().digest()
 
@@ -191,7 +191,7 @@ def test_the_moment_of_the_client_is_kept_as_it_was_sent(tmp_path: Path) -> None
         sent = ["2031-01-01T00:00:00+14:00", "1999-12-31T23:59:59.5Z"]
         served.signal(one, "click", occurred_at=sent[0])
         served.reward(one, 1.0, occurred_at=sent[1])
-        assert [line.body.get("occurred_at") for line in served.lines()[2:]] == sent
-        assert [event.occurred_at for event in served.story(one).events[1:]] == sent
-        at = [line.at for line in served.lines()]
+        assert [record.body.get("occurred_at") for record in served.records()[2:]] == sent
+        assert [event.occurred_at for event in served.history(one).events[1:]] == sent
+        at = [record.recorded_at for record in served.records()]
         assert all(moment.startswith("2023-11-14") for moment in at), "the server's time orders"

@@ -40,7 +40,7 @@ def test_policies_that_can_undo_apply_what_is_late_at_once(tmp_path: Path, polic
 
 
 @pytest.mark.parametrize("policy", READING)
-def test_what_a_stream_policy_has_read_stays_read_until_a_refold(
+def test_what_a_stream_policy_has_read_stays_read_until_a_refit(
     tmp_path: Path, policy: str
 ) -> None:
     with Served(tmp_path / "a.db") as served:
@@ -53,29 +53,29 @@ def test_what_a_stream_policy_has_read_stays_read_until_a_refold(
             assert served.reward(one, 0.75) == "late"
         assert served.fingerprint() == read
         assert served.report().counts.revisions == 3
-        assert served.story(ids[0]).signal == "buy", "the ledger knows at once"
+        assert served.history(ids[0]).signal == "buy", "the ledger knows at once"
         assert served.report().signals[2].theta == 0.75
         digest = served.digest()
         served.restart()
         assert served.digest() == digest == served.rebuilt().digest()
         served.crash()
         assert served.digest() == digest
-        served.run(served.engine.refold("c"))
+        served.run(served.engine.refit("c"))
         assert served.report().counts.revisions == 0
         assert served.fingerprint() != read
-        refolded = served.digest()
+        end_refit = served.digest()
         served.restart()
-        assert served.digest() == refolded == served.rebuilt().digest()
+        assert served.digest() == end_refit == served.rebuilt().digest()
 
 
-def test_a_refold_tells_a_stream_policy_what_it_would_have_been_told_in_time(
+def test_a_refit_tells_a_stream_policy_what_it_would_have_been_told_in_time(
     tmp_path: Path,
 ) -> None:
     with recorders(), Served(tmp_path / "a.db") as served:
         lived(served, "recorder", late=True, name="late")
-        served.run(served.engine.refold("late"))
+        served.run(served.engine.refit("late"))
         lived(served, "recorder", late=False, name="timely")
-        served.run(served.engine.refold("timely"))
+        served.run(served.engine.refit("timely"))
         assert heard(served.state("late")) == heard(served.state("timely"))
 
 

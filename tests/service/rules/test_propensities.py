@@ -12,9 +12,9 @@ import pytest
 from foretell.policies.registry import policies, policy, start
 from foretell.policies.verbs import choose, has, indices
 from foretell.service.engine.recovery import fold
-from foretell.service.log.sqlite import reader as lines
+from foretell.service.log.sqlite import reader as records
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.decider import DRAWS, Chooser
+from foretell.service.model.decider import DRAWS, Decider
 from foretell.service.model.events import Decided
 from foretell.types import Floats, Problem
 from tests.service.rules.served import Served
@@ -54,8 +54,8 @@ def campaign_of(
         reward_silence="unknown",
         **fields,
     )
-    chooser: Chooser = served.engine.running["c"].chooser
-    chooser.seed = seed
+    decider: Decider = served.engine.by_name["c"].decider
+    decider.seed = seed
     drawn = []
     for burst in range(decisions // 50):
         subset = SUBSETS[burst % len(SUBSETS)]
@@ -74,7 +74,7 @@ def campaign_of(
 
 
 def weighted_deviation(drawn: list[Drawn], action: str) -> float:
-    """Give how far the plays of an action, each weighted by 1 / propensity, are off their number.
+    """Return how far the plays of an action, each weighted by 1 / propensity, are off their number.
 
     Where every eligible action can be drawn their mean is the number of decisions in which the
     action was eligible, whatever was learned meanwhile.
@@ -133,16 +133,16 @@ def test_logged_propensities_match_frequencies(
 
 
 def spied_tables(monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
-    """Give the list in which the shares of each decision's table will be."""
+    """Return the list in which the shares of each decision's table will be."""
     tables: list[list[float]] = []
-    made = Chooser._table
+    made = Decider._table
 
-    def spied(self: Chooser, *arguments: Any) -> Any:
+    def spied(self: Decider, *arguments: Any) -> Any:
         table = made(self, *arguments)
         tables.append(list(table.shares))
         return table
 
-    monkeypatch.setattr(Chooser, "_table", spied)
+    monkeypatch.setattr(Decider, "_table", spied)
     return tables
 
 
@@ -151,7 +151,7 @@ def spied_tables(monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
 def test_an_index_policy_draws_evenly_from_its_ties(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The log is folded again line by line, and each decision's tie is worked out anew."""
+    """The log is folded again record by record, and each decision's tie is worked out anew."""
     monkeypatch.setattr("foretell.service.model.decider.CHEAP", 1e9)
     with Served(tmp_path / "a.db") as served:
         campaign_of(served, name, 600, explore=0.1)
@@ -163,7 +163,7 @@ def test_an_index_policy_draws_evenly_from_its_ties(
             if stored.campaign != 1:
                 continue
             if campaign is None:
-                campaign = Campaign(event.setup)  # type: ignore[union-attr]
+                campaign = Campaign(event.config)  # type: ignore[union-attr]
             if isinstance(event, Decided):
                 assert event.state == campaign.seq, "the table knew everything"
                 assert event.propensity == pytest.approx(_exact(campaign, event))
@@ -179,7 +179,7 @@ def _exact(campaign: Campaign, event: Decided) -> float:
     if isinstance(event.eligible, bytes):
         bits = np.unpackbits(np.frombuffer(event.eligible, np.uint8))
         eligible = set(np.flatnonzero(bits).tolist())
-    unknown = {place for place in eligible if not np.any(campaign.tally.seen[place])}
+    unknown = {place for place in eligible if not np.any(campaign.counters.seen[place])}
     tied = _tied(values, eligible)
     share = (event.action in tied) / len(tied)
     even, taken = len(unknown) / len(eligible), len(tied & unknown) / len(tied)
@@ -231,12 +231,12 @@ def test_a_table_of_choices_is_drawn_from_what_the_policy_would_choose(
     """From one state: shares of many tables against many choices of the policy itself."""
     with Served(tmp_path / "a.db") as served:
         campaign_of(served, name, 400)
-        live = served.engine.running["c"]
+        live = served.engine.by_name["c"]
         state, t = live.campaign.state, live.campaign.decided
         eligible = live.eligible(["a", "b", "d"])
         tabled, alone = np.zeros(4), np.zeros(4)
         for seed in range(120):
-            tabled += DRAWS * np.array(Chooser(seed)._table(live.campaign, eligible).shares)
+            tabled += DRAWS * np.array(Decider(seed)._table(live.campaign, eligible).shares)
         for seed in range(120 * DRAWS):
             alone[choose(state, t, eligible.mask, np.random.default_rng(seed))] += 1
         share = (tabled + alone) / (2 * 120 * DRAWS)
@@ -280,7 +280,7 @@ def test_a_unit_keeps_its_action_only_where_the_campaign_says_so(tmp_path: Path)
 def test_a_unit_with_many_decisions_keeps_its_latest_action(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "VISITS", 3)
+    monkeypatch.setattr(records, "VISITS", 3)
     with Served(tmp_path / "a.db") as served:
         served.create(actions=ACTIONS, policy="uniform", sticky=True)
         first = [served.decide(unit="u").action for _ in range(5)]
@@ -304,11 +304,13 @@ def test_the_log_names_the_eligible_set_and_the_state_of_each_decision(tmp_path:
         served.decide()
         served.set_action("b", "paused")
         served.decide()
-        lines = [line for line in served.lines() if line.type == "decision"]
-        assert [line.body["eligible"] for line in lines] == [
+        records = [record for record in served.records() if record.type == "decision"]
+        assert [record.body["eligible"] for record in records] == [
             ["a", "d"],
             ACTIONS,
             ["a", "c", "d"],
         ]
-        assert [line.body["state"] for line in lines] == [line.seq - 1 for line in lines]
-        assert served.story(served.decide(eligible=["a"]).decision_id).eligible == ["a"]
+        assert [record.body["state"] for record in records] == [
+            record.seq - 1 for record in records
+        ]
+        assert served.history(served.decide(eligible=["a"]).decision_id).eligible == ["a"]

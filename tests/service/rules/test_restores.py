@@ -21,7 +21,7 @@ from foretell.service.engine import queries as reading
 from foretell.service.engine.engine import Engine
 from foretell.service.log.sqlite import backup as copies
 from foretell.service.log.sqlite import restore as restoring
-from foretell.service.log.sqlite.campaign_view import last_line
+from foretell.service.log.sqlite.campaign_view import last_seq
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.model.errors import LogClosed
 
@@ -31,7 +31,9 @@ CAMPAIGN = protocol.NewCampaign("c", ["a", "b"], ["none", "click"], "ucb")
 async def opened(path: Path, decisions: int, **options: Any) -> Engine:
     engine = await Engine.open(path, compiled=False, **options)
     await engine.create(CAMPAIGN)
-    await asyncio.gather(*(engine.decide("c", protocol.Ask()) for _ in range(decisions)))
+    await asyncio.gather(
+        *(engine.decide("c", protocol.DecisionRequest()) for _ in range(decisions))
+    )
     return engine
 
 
@@ -43,7 +45,7 @@ async def exported(engine: Engine) -> None:
 READS: dict[str, Callable[[Engine], Awaitable[Any]]] = {
     "delays": lambda engine: engine.delays("c"),
     "export": exported,
-    "refold": lambda engine: engine.refold("c"),
+    "refit": lambda engine: engine.refit("c"),
 }
 
 
@@ -57,7 +59,7 @@ def test_a_read_during_a_restore_ends_and_the_service_goes_on(
     async def run() -> None:
         engine = await opened(tmp_path / "a.db", 10)
         await engine.backup(str(tmp_path / "copy.db"))
-        await asyncio.gather(*(engine.decide("c", protocol.Ask()) for _ in range(3000)))
+        await asyncio.gather(*(engine.decide("c", protocol.DecisionRequest()) for _ in range(3000)))
         readers, replace = [], engine._replace_log
 
         async def read_meanwhile(part: str) -> None:
@@ -71,7 +73,7 @@ def test_a_read_during_a_restore_ends_and_the_service_goes_on(
         with pytest.raises(LogClosed):
             await asyncio.wait_for(readers[0], 60)
         assert engine.closed is None
-        await engine.decide("c", protocol.Ask())
+        await engine.decide("c", protocol.DecisionRequest())
         assert (await engine.report("c")).counts.decisions == 11
         await engine.close()
 
@@ -95,7 +97,7 @@ def test_what_was_damaged_before_is_no_longer_said(tmp_path: Path) -> None:
     async def run() -> None:
         engine = await opened(tmp_path / "a.db", 1)
         await engine.backup(str(tmp_path / "copy.db"))
-        engine.note_damage("line 3 is damaged")
+        engine.note_damage("record 3 is damaged")
         await engine.restore(str(tmp_path / "copy.db"))
         assert engine.damage == []
         await engine.close()
@@ -121,14 +123,14 @@ def test_a_copy_of_another_speed_is_refused(
 
 
 def crashed(path: Path, copy: Path) -> None:
-    """Copy a database as a crash would leave it: its newest lines in the journal."""
+    """Copy a database as a crash would leave it: its newest records in the journal."""
     for ending in ("", "-wal"):
         shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
     assert Path(f"{copy}-wal").stat().st_size > 0
 
 
 def files(folder: Path) -> set[str]:
-    """Give the names in a folder, but for what a connection makes for itself."""
+    """Return the names in a folder, but for what a connection makes for itself."""
     return {one.name for one in folder.iterdir() if not one.name.endswith(("-shm", "-wal"))}
 
 
@@ -146,19 +148,19 @@ def test_what_is_in_the_journal_of_a_copy_is_restored_too(
         await engine.close()
 
     asyncio.run(run())
-    assert last_line(str(tmp_path / "a.db")) == 23
-    (line,) = (one for one in caplog.messages if "restored" in one)
+    assert last_seq(str(tmp_path / "a.db")) == 23
+    (record,) = (one for one in caplog.messages if "restored" in one)
     kept = tmp_path / "a.db.before-restore"
-    assert "stood at line 6, now at line 23" in line
-    assert line.endswith(str(kept))
-    assert last_line(str(kept)) == 6
+    assert "stood at record 6, now at record 23" in record
+    assert record.endswith(str(kept))
+    assert last_seq(str(kept)) == 6
 
 
 def test_a_copy_without_an_admin_key_is_refused(tmp_path: Path) -> None:
     async def run() -> None:
         connect(str(tmp_path / "copy.db"), write=True).close()
         engine = await opened(tmp_path / "a.db", 3)
-        with pytest.raises(DamagedFile, match="its 0 lines hold no admin key"):
+        with pytest.raises(DamagedFile, match="its 0 records hold no admin key"):
             await engine.restore(str(tmp_path / "copy.db"))
         assert (await engine.report("c")).counts.decisions == 3
         assert files(tmp_path) == {"a.db", "a.db.lock", "copy.db"}
@@ -195,7 +197,7 @@ def test_a_restore_without_room_costs_nothing(
             await engine.restore(str(tmp_path / "copy.db"))
         assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, str(tmp_path / "a.db"))
         assert engine.log is log
-        await engine.decide("c", protocol.Ask())
+        await engine.decide("c", protocol.DecisionRequest())
         assert files(tmp_path) == {"a.db", "a.db.lock", "copy.db"}
         await engine.close()
 
@@ -211,11 +213,11 @@ def test_a_copy_that_cannot_be_put_in_place_leaves_the_log_as_it_was(
     async def run() -> None:
         engine = await opened(tmp_path / "a.db", 3)
         await engine.backup(str(tmp_path / "copy.db"))
-        await engine.decide("c", protocol.Ask())
+        await engine.decide("c", protocol.DecisionRequest())
         monkeypatch.setattr(os, "link", refuse)
         with pytest.raises(OSError, match="no links here"):
             await engine.restore(str(tmp_path / "copy.db"))
-        await engine.decide("c", protocol.Ask())
+        await engine.decide("c", protocol.DecisionRequest())
         assert (await engine.report("c")).counts.decisions == 5
         assert files(tmp_path) == {"a.db", "a.db.lock", "copy.db"}
         await engine.close()
@@ -233,8 +235,8 @@ def test_a_log_that_cannot_be_opened_after_a_restore_opens_by_itself(
     async def run() -> None:
         engine = await opened(tmp_path / "a.db", 3)
         await engine.backup(str(tmp_path / "copy.db"))
-        await engine.decide("c", protocol.Ask())
-        engine.note_damage("line 3 is damaged")
+        await engine.decide("c", protocol.DecisionRequest())
+        engine.note_damage("record 3 is damaged")
         really = engine._open_log
 
         def fail_at_first() -> None:
@@ -251,15 +253,15 @@ def test_a_log_that_cannot_be_opened_after_a_restore_opens_by_itself(
             await asyncio.sleep(0.001)
             if engine.health().status == "ok":
                 break
-        await engine.decide("c", protocol.Ask())
+        await engine.decide("c", protocol.DecisionRequest())
         assert (await engine.report("c")).counts.decisions == 4
         assert engine.damage == []
         await engine.close()
 
     asyncio.run(run())
     assert tries == 20
-    assert sum("still closed" in line for line in caplog.messages) == 1
-    assert sum("open again" in line for line in caplog.messages) == 1
+    assert sum("still closed" in record for record in caplog.messages) == 1
+    assert sum("open again" in record for record in caplog.messages) == 1
 
 
 def test_two_restores_at_the_same_time_come_one_after_the_other(tmp_path: Path) -> None:
@@ -290,7 +292,7 @@ def test_a_journal_that_was_left_behind_is_not_mixed_with_a_copy(tmp_path: Path)
     part = restoring.made_ready(str(tmp_path / "copy.db"), str(path))
     assert restoring.put_in_place(part, str(path)) is None
     assert not Path(f"{path}-wal").exists()
-    assert last_line(str(path)) == 23
+    assert last_seq(str(path)) == 23
 
 
 def test_a_damaged_journal_is_kept_as_it_is(
@@ -309,4 +311,4 @@ def test_a_damaged_journal_is_kept_as_it_is(
     part = restoring.made_ready(str(tmp_path / "copy.db"), str(path))
     kept = restoring.put_in_place(part, str(path))
     assert Path(f"{kept}-wal").read_bytes() == journal
-    assert last_line(str(path)) == 23
+    assert last_seq(str(path)) == 23

@@ -36,12 +36,12 @@ def found(state: Any) -> int:
 
 
 def worst(early: Early) -> float:
-    """Give by how much the law or theta is ever off, in standard deviations."""
+    """Return by how much the law or theta is ever off, in standard deviations."""
     off = 0.0
     for _ in early.ticks():
-        tally = early.served.campaign().tally
-        seen, paid = np.asarray(tally.seen), np.asarray(tally.paid)
-        grains = np.asarray(tally.grains) / 2**30
+        counters = early.served.campaign().counters
+        seen, paid = np.asarray(counters.seen), np.asarray(counters.paid)
+        grains = np.asarray(counters.grains) / 2**30
         for action, share in enumerate(CLICK):
             off = max(off, deviation(seen[action, 1], seen[action].sum(), share))
         for signal, share in enumerate(CONVERSION):
@@ -98,7 +98,7 @@ def test_counting_clicks_when_they_come_would_overstate_the_law(
 ) -> None:
     counted = ledger._signal
 
-    def at_once(rules: ledger.Rules, facts: ledger.Facts, now: int) -> int | None:
+    def at_once(rules: ledger.Rules, facts: ledger.DecisionRecords, now: int) -> int | None:
         known = counted(rules._replace(signal_default=False), facts, now)
         return counted(rules, facts, now) if known is None else known
 
@@ -113,7 +113,7 @@ def test_counting_conversions_when_they_come_would_overstate_theta(
 ) -> None:
     settled = ledger.settled_reward
 
-    def at_once(rules: ledger.Rules, facts: ledger.Facts, now: int) -> float | None:
+    def at_once(rules: ledger.Rules, facts: ledger.DecisionRecords, now: int) -> float | None:
         known = settled(rules._replace(reward_default=False), facts, now)
         return settled(rules, facts, now) if known is None else known
 
@@ -174,17 +174,17 @@ def test_silence_becomes_an_outcome_or_stays_unknown(tmp_path: Path, silence: st
         silent, clicked = (served.decide().decision_id for _ in range(2))
         served.signal(clicked, "click")
         served.reward(clicked, 1.0)
-        early = served.story(clicked)
+        early = served.history(clicked)
         assert (early.signal, early.reward) == (
             (None, None) if silence == "default" else ("click", 1.0)
         )
         served.pass_time(1.0)
-        assert served.story(silent).signal == ("none" if silence == "default" else None)
-        assert served.story(clicked).signal == "click"
-        assert served.story(clicked).reward == (None if silence == "default" else 1.0)
+        assert served.history(silent).signal == ("none" if silence == "default" else None)
+        assert served.history(clicked).signal == "click"
+        assert served.history(clicked).reward == (None if silence == "default" else 1.0)
         served.pass_time(1.0)
-        assert served.story(silent).reward == (0.25 if silence == "default" else None)
-        assert served.story(clicked).reward == 1.0
+        assert served.history(silent).reward == (0.25 if silence == "default" else None)
+        assert served.history(clicked).reward == 1.0
 
 
 def test_one_silence_may_be_an_outcome_and_the_other_unknown(tmp_path: Path) -> None:
@@ -192,16 +192,16 @@ def test_one_silence_may_be_an_outcome_and_the_other_unknown(tmp_path: Path) -> 
         served.create(signal_window=1.0, reward_window=2.0, reward_silence="unknown")
         one = served.decide().decision_id
         served.reward(one, 0.5)
-        assert served.story(one).reward is None, "a reward waits for its signal"
+        assert served.history(one).reward is None, "a reward waits for its signal"
         served.pass_time(1.0)
-        assert (served.story(one).signal, served.story(one).reward) == ("none", 0.5)
+        assert (served.history(one).signal, served.history(one).reward) == ("none", 0.5)
         served.create("d", signal_window=1.0, reward_window=2.0, signal_silence="unknown")
         two = served.decide("d").decision_id
         served.reward(two, 0.5)
         served.pass_time(9.0)
-        assert (served.story(two).signal, served.story(two).reward) == (None, None)
+        assert (served.history(two).signal, served.history(two).reward) == (None, None)
         served.signal(two, "buy")
-        assert (served.story(two).signal, served.story(two).reward) == ("buy", 0.5)
+        assert (served.history(two).signal, served.history(two).reward) == ("buy", 0.5)
 
 
 def test_silence_cannot_become_a_signal_that_means_something(tmp_path: Path) -> None:

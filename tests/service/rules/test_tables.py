@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from foretell.service.model import decider as chooser
+from foretell.service.model import decider
 from tests.service.rules.served import Served
 
 
@@ -17,10 +17,10 @@ def test_an_interruption_does_not_make_a_table_dear(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else a burst would go to one action, for twenty times as long as the machine was busy."""
-    write = chooser.Chooser._write
+    write = decider.Decider._write
     interrupted: list[bool] = []
 
-    def interruptible(self: chooser.Chooser, *arguments: Any) -> Any:
+    def interruptible(self: decider.Decider, *arguments: Any) -> Any:
         if not interrupted:
             interrupted.append(True)
             time.sleep(0.1)
@@ -32,10 +32,12 @@ def test_an_interruption_does_not_make_a_table_dear(
             one = served.decide(eligible=[action]).decision_id
             served.signal(one, "click")
         served.pass_time(1e6)
-        monkeypatch.setattr(chooser.Chooser, "_write", interruptible)
-        monkeypatch.setattr(chooser, "CHEAP", 0.01)
+        monkeypatch.setattr(decider.Decider, "_write", interruptible)
+        monkeypatch.setattr(decider, "CHEAP", 0.01)
         found = Counter(answer.action for answer in served.decide_many(200))
-        states = [line.body["state"] for line in served.lines() if line.type == "decision"][-200:]
+        states = [record.body["state"] for record in served.records() if record.type == "decision"][
+            -200:
+        ]
         assert interrupted
         assert max(found.values()) < 100, found
         assert len(set(states)) == 200

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from foretell.service.engine.verify import prove
+from foretell.service.engine.verify import verify_database
 from foretell.service.log.sqlite.backup import verified
 from foretell.service.model.events import Decided
 from tests.service.rules.served import Served
@@ -16,7 +16,7 @@ CONTEXT = "likes-long-novels"
 
 
 def stored(folder: Path) -> bytes:
-    """Give every byte that is on disk."""
+    """Return every byte that is on disk."""
     return b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
 
 
@@ -30,18 +30,18 @@ def test_a_unit_is_stored_as_a_keyed_hash_and_can_be_erased(tmp_path: Path) -> N
         assert UNIT.encode() not in before
         assert token in before
         assert CONTEXT.encode() in before
-        assert served.story(ids[0]).context == {"about": CONTEXT}
+        assert served.history(ids[0]).context == {"about": CONTEXT}
         digest = served.digest()
 
         assert served.run(served.engine.erase("c", UNIT)).decisions == 3
         running = stored(tmp_path)
         assert token not in running
         assert CONTEXT.encode() not in running, "not in the journal either"
-        assert served.story(ids[0]).context is None
-        assert served.story(kept.decision_id).context == {"about": "kept-as-it-is"}
+        assert served.history(ids[0]).context is None
+        assert served.history(kept.decision_id).context == {"about": "kept-as-it-is"}
         assert served.digest() == digest, "the decisions stay"
         assert served.report().counts.decisions == 4
-        assert served.lines()[-1].type == "erased"
+        assert served.records()[-1].type == "erased"
         assert served.decide(unit=UNIT).mode == "policy", "it is a new unit now"
         assert served.run(served.engine.erase("c", UNIT)).decisions == 1
         assert served.run(served.engine.erase("c", UNIT)).decisions == 0
@@ -52,7 +52,7 @@ def test_a_unit_is_stored_as_a_keyed_hash_and_can_be_erased(tmp_path: Path) -> N
     assert b"kept-as-it-is" in after
     found = verified(str(tmp_path / "a.db"))
     assert found.damage == []
-    assert found.lines >= 9
+    assert found.records >= 9
 
 
 def test_the_state_after_an_erasure_is_what_its_log_folds_to(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_the_state_after_an_erasure_is_what_its_log_folds_to(tmp_path: Path) -> 
         served.run(served.engine.erase("c", UNIT))
         served.engine.keep_snapshots()
         served.run(served.engine.durable())
-        assert prove(str(tmp_path / "a.db")).damage == []
+        assert verify_database(str(tmp_path / "a.db")).damage == []
 
 
 def test_nobody_can_guess_who_asked(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_erasing_is_of_one_campaign(tmp_path: Path) -> None:
         for name in ("c", "d"):
             one = served.decide(name, unit=UNIT, context={"about": name}).decision_id
         served.run(served.engine.erase("c", UNIT))
-        assert served.story(one).context == {"about": "d"}
+        assert served.history(one).context == {"about": "d"}
 
 
 @pytest.mark.parametrize("durability", ["full", "relaxed"])
@@ -112,7 +112,7 @@ def test_relaxed_durability_keeps_the_api(tmp_path: Path, durability: str) -> No
         assert served.reward(ids[0], 1.0, f"r{ids[0]}") == "duplicate"
         served.pass_time(2.0)
         assert served.reward(ids[60], 1.0) == "late"
-        assert served.story(ids[0]).reward == 1.0
+        assert served.history(ids[0]).reward == 1.0
         assert served.report().signals[2].theta == 1.0
         digest = served.digest()
         served.crash()

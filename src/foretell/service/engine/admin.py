@@ -11,24 +11,24 @@ import msgspec
 
 from foretell import protocol
 from foretell.service.engine.maintenance import Upkeep
-from foretell.service.engine.recovery import before, catch_up, reread, whole
+from foretell.service.engine.recovery import before, catch_up, refit_from_log, whole
 from foretell.service.engine.runtime import SERVER
-from foretell.service.model import config as setups
-from foretell.service.model.active_campaign import Running
+from foretell.service.model import config as config_rules
+from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.decider import Chooser
+from foretell.service.model.decider import Decider
 from foretell.service.model.decision_id import LAST_SECRET
 from foretell.service.model.errors import Conflict, NotFound, Stale
 from foretell.service.model.events import (
     AnyEvent,
+    CampaignConfig,
     Changed,
     Created,
     Erased,
     KeyMade,
     KeyRevoked,
-    Refolded,
+    Refitted,
     SecretMade,
-    Setup,
 )
 from foretell.service.model.keys import key_event, new_key
 from foretell.service.model.snapshot import policy_version
@@ -40,103 +40,107 @@ logger = logging.getLogger("foretell.service")
 class Administration(Upkeep):
     """What an administrator asks for."""
 
-    def register(self, live: Running) -> None:
+    def register(self, active: ActiveCampaign) -> None:
         """Let a campaign be found; time does not go back behind the windows it has closed."""
-        self.clock.last = max(self.clock.last, live.campaign.as_of)
-        live.load = before(self.log, live.number)
-        self.running[live.setup.name] = live
-        self.numbers[live.number] = live
+        self.clock.last = max(self.clock.last, active.campaign.as_of)
+        active.load = before(self.log, active.number)
+        self.by_name[active.config.name] = active
+        self.by_number[active.number] = active
 
     async def create(self, new: protocol.NewCampaign) -> protocol.CampaignView:
         """Make a campaign."""
         self.must_write()
-        if new.name in self.running:
+        if new.name in self.by_name:
             raise Conflict(
                 f"there is a campaign {new.name!r} already, and names are never reused: "
                 f"choose another"
             )
-        setup = setups.new_setup(new, secrets.randbits(62))
-        number, now = len(self.numbers) + 1, self.clock.now()
-        seq = self.log.append(number, Created(now, setup, policy_version()))
-        campaign = Campaign(setup)
+        config = config_rules.new_config(new, secrets.randbits(62))
+        number, now = len(self.by_number) + 1, self.clock.now()
+        seq = self.log.append(number, Created(now, config, policy_version()))
+        campaign = Campaign(config)
         campaign.seq, campaign.as_of = seq, now
-        live = Running(number, campaign, Chooser(setup.seed), now, seq)
-        self.register(live)
+        active = ActiveCampaign(number, campaign, Decider(config.seed), now, seq)
+        self.register(active)
         await self.durable()
-        return live.view()
+        return active.view()
 
     def campaigns(self) -> list[protocol.CampaignView]:
         """List every campaign."""
         self.must_write()
-        return [live.view() for live in self.numbers.values()]
+        return [active.view() for active in self.by_number.values()]
 
     def campaign(self, name: str) -> protocol.CampaignView:
-        """Give one campaign."""
-        return self.live(name).view()
+        """Return one campaign."""
+        return self.find(name).view()
 
     async def patch(
         self, name: str, patch: protocol.CampaignPatch, version: int | None = None
     ) -> protocol.CampaignView:
-        """Change a campaign; what changes the meaning of its log is read into the model anew."""
-        live = self._to_change(name, version)
-        setup, anew = setups.patched(live.setup, patch)
-        if anew:
+        """Change a campaign; what changes the meaning of its log is a refit."""
+        active = self._to_change(name, version)
+        config, needs_refit = config_rules.patched(active.config, patch)
+        if needs_refit:
             changed = [
                 field
-                for field in setups.READ_ANEW
-                if getattr(setup, field) != getattr(live.setup, field)
+                for field in config_rules.REFIT_FIELDS
+                if getattr(config, field) != getattr(active.config, field)
             ]
-            return await self._refold(live, setup, "changed: " + ", ".join(changed))
-        return await self._change(live, setup)
+            return await self._refit(active, config, "changed: " + ", ".join(changed))
+        return await self._change(active, config)
 
     async def set_status(
-        self, name: str, status: protocol.Status, version: int | None = None
+        self, name: str, status: protocol.CampaignStatus, version: int | None = None
     ) -> protocol.CampaignView:
         """Start, pause or stop a campaign; a stopped one stays so."""
-        live = self._to_change(name, version)
-        if live.setup.status == "stopped" and status != "stopped":
+        active = self._to_change(name, version)
+        if active.config.status == "stopped" and status != "stopped":
             raise Conflict(f"the campaign {name!r} is stopped, for good: make another")
-        return await self._change(live, msgspec.structs.replace(live.setup, status=status))
+        return await self._change(active, msgspec.structs.replace(active.config, status=status))
 
     async def add_action(
         self, name: str, new: protocol.NewAction, version: int | None = None
     ) -> protocol.CampaignView:
         """Add an action, unexplored; nothing known is touched."""
-        live = self._to_change(name, version)
-        return await self._change(live, setups.with_action(live.setup, new.action))
+        active = self._to_change(name, version)
+        return await self._change(active, config_rules.with_action(active.config, new.action))
 
     async def patch_action(
         self, name: str, action: str, patch: protocol.ActionPatch, version: int | None = None
     ) -> protocol.CampaignView:
         """Pause, resume or retire an action; its history stays."""
-        live = self._to_change(name, version)
-        return await self._change(live, setups.with_standing(live.setup, action, patch))
+        active = self._to_change(name, version)
+        return await self._change(
+            active, config_rules.with_action_status(active.config, action, patch)
+        )
 
-    async def refold(self, name: str, version: int | None = None) -> protocol.CampaignView:
-        """Let the policy read the whole log anew, with every correction in its place."""
-        live = self._to_change(name, version)
-        return await self._refold(live, live.setup, "asked for")
+    async def refit(self, name: str, version: int | None = None) -> protocol.CampaignView:
+        """Let the policy read the whole log again, with every correction in its place."""
+        active = self._to_change(name, version)
+        return await self._refit(active, active.config, "asked for")
 
-    async def erase(self, name: str, unit: str) -> protocol.Erased:
+    async def erase(self, name: str, unit: str) -> protocol.ErasedUnit:
         """Forget which decisions were a unit's; the decisions themselves stay."""
-        live = self.live(name)
+        active = self.find(name)
         await self.durable()
         now = self.clock.now()
-        live.campaign.advance(now, live.load)
-        found = self.log.erase(live.number, self.unit(unit))
-        live.campaign.seq = self.log.append(live.number, Erased(now, found))
-        self.appended(live)
+        active.campaign.advance(now, active.load)
+        found = self.log.erase(active.number, self.unit(unit))
+        active.campaign.seq = self.log.append(active.number, Erased(now, found))
+        self.appended(active)
         await self.durable()
-        return protocol.Erased(found)
+        return protocol.ErasedUnit(found)
 
-    async def make_key(self, new: protocol.NewKey) -> protocol.KeyMade:
+    async def make_key(self, new: protocol.NewKey) -> protocol.MadeKey:
         """Make a key; this is the only moment at which it can be read."""
         self.must_write()
         key = new_key()
         event = key_event(self.clock.now(), key, new.name, tuple(new.scopes))
-        self.server_line(event)
+        self.append_server_record(event)
         await self.durable()
-        return protocol.KeyMade(event.id, event.name, list(event.scopes), text(event.at), key)
+        return protocol.MadeKey(
+            event.id, event.name, list(event.scopes), text(event.recorded_at), key
+        )
 
     async def revoke_key(self, key_id: str) -> None:
         """Let a key be valid no more; the last one that may do everything stays."""
@@ -146,7 +150,7 @@ class Administration(Upkeep):
             raise NotFound("there is no key with this id: list the keys to see their ids")
         if "admin" in event.scopes and self.keyring.admins() == 1:
             raise Conflict("this is the last key with the scope admin: make another one first")
-        self.server_line(KeyRevoked(self.clock.now(), key_id))
+        self.append_server_record(KeyRevoked(self.clock.now(), key_id))
         await self.durable()
 
     async def rotate(self) -> protocol.Rotated:
@@ -156,70 +160,74 @@ class Administration(Upkeep):
         if number > LAST_SECRET:
             raise Conflict(f"the secret was changed {LAST_SECRET} times, and that is the most")
         event = SecretMade(self.clock.now(), number, secrets.token_bytes(32))
-        self.server_line(event)
+        self.append_server_record(event)
         await self.durable()
-        return protocol.Rotated(number, text(event.at))
+        return protocol.Rotated(number, text(event.recorded_at))
 
     def keys(self) -> list[protocol.KeyView]:
         """List the keys, without their secrets."""
         return self.keyring.views()
 
     def identify(self, key: str) -> frozenset[protocol.Scope] | None:
-        """Give what a key may do; None for a key that is not valid."""
+        """Return what a key may do; None for a key that is not valid."""
         return self.keyring.scopes(key)
 
-    def server_line(self, event: AnyEvent) -> None:
-        """Append a line about the server itself."""
+    def append_server_record(self, event: AnyEvent) -> None:
+        """Append a record about the server itself."""
         self.log.append(SERVER, event)
         self.know(event)
 
     def know(self, event: AnyEvent) -> None:
-        """Take in a line about the server itself."""
+        """Take in a record about the server itself."""
         if isinstance(event, KeyMade):
             self.keyring.add(event)
         elif isinstance(event, KeyRevoked):
             self.keyring.revoke(event.id)
         elif isinstance(event, SecretMade):
             self.secrets[event.id] = event.secret
-            self.signs_since[event.id] = event.at
+            self.signs_since[event.id] = event.recorded_at
 
-    def _to_change(self, name: str, version: int | None) -> Running:
-        live = self.live(name)
-        if version is not None and version != live.version:
+    def _to_change(self, name: str, version: int | None) -> ActiveCampaign:
+        active = self.find(name)
+        if version is not None and version != active.version:
             raise Stale(
-                f"the campaign {name!r} is at version {live.version}, not {version}: "
+                f"the campaign {name!r} is at version {active.version}, not {version}: "
                 f"read it again, and then change it"
             )
-        if live.refolding:
-            raise Conflict(f"the campaign {name!r} is reading its log anew: try again soon")
-        return live
+        if active.refitting:
+            raise Conflict(f"the campaign {name!r} is being refit to its log: try again soon")
+        return active
 
-    async def _change(self, live: Running, setup: Setup) -> protocol.CampaignView:
-        if setup == live.setup:
-            return live.view()
+    async def _change(
+        self, active: ActiveCampaign, config: CampaignConfig
+    ) -> protocol.CampaignView:
+        if config == active.config:
+            return active.view()
         now = self.clock.now()
-        live.campaign.advance(now, live.load)
-        live.version = live.campaign.seq = self.log.append(live.number, Changed(now, setup))
-        live.campaign.change(setup)
-        self._changed(live)
+        active.campaign.advance(now, active.load)
+        active.version = active.campaign.seq = self.log.append(active.number, Changed(now, config))
+        active.campaign.change(config)
+        self._changed(active)
         await self.durable()
-        return live.view()
+        return active.view()
 
-    async def _refold(self, live: Running, setup: Setup, why: str) -> protocol.CampaignView:
-        """Read the log anew beside the running campaign, and put the result in its place."""
-        live.refolding = True
+    async def _refit(
+        self, active: ActiveCampaign, config: CampaignConfig, why: str
+    ) -> protocol.CampaignView:
+        """Read the whole log beside the running campaign, and put the result in its place."""
+        active.refitting = True
         try:
-            number, log = live.number, self.log
+            number, log = active.number, self.log
             upto, as_of = log.head, self.clock.now()
-            setup = setups.keeping(live.setup, setup, as_of)
+            config = config_rules.keeping(active.config, config, as_of)
             await self.durable()
-            campaign = Campaign(setup)
-            for step in reread(log, number, setup, upto, as_of):
+            campaign = Campaign(config)
+            for step in refit_from_log(log, number, config, upto, as_of):
                 campaign = step
                 await asyncio.sleep(0)
                 self.must_be_open(log)
             last, left = upto, math.inf
-            while 0 < log.committer.committed - last < left:  # lines may come faster than this
+            while 0 < log.committer.committed - last < left:  # records may come faster than this
                 newest = log.committer.committed
                 left = newest - last
                 for _ in catch_up(campaign, log, number, last, newest):
@@ -227,29 +235,29 @@ class Administration(Upkeep):
                     self.must_be_open(log)
                 last = newest
             whole(catch_up(campaign, log, number, last))
-            self._put(live, campaign, Refolded(as_of, setup, why, upto, as_of, policy_version()))
+            self._put(active, campaign, Refitted(as_of, config, why, upto, as_of, policy_version()))
             await self.durable()
         finally:
-            live.refolding = False
-        return live.view()
+            active.refitting = False
+        return active.view()
 
-    def refold_now(self, live: Running, why: str) -> None:
-        """Read the log anew while nothing else goes on."""
-        upto, as_of, setup = self.log.head, self.clock.now(), live.setup
-        campaign = whole(reread(self.log, live.number, setup, upto, as_of))
-        self._put(live, campaign, Refolded(as_of, setup, why, upto, as_of, policy_version()))
+    def refit_now(self, active: ActiveCampaign, why: str) -> None:
+        """Read the whole log while nothing else goes on."""
+        upto, as_of, config = self.log.head, self.clock.now(), active.config
+        campaign = whole(refit_from_log(self.log, active.number, config, upto, as_of))
+        self._put(active, campaign, Refitted(as_of, config, why, upto, as_of, policy_version()))
 
-    def _put(self, live: Running, campaign: Campaign, event: Refolded) -> None:
+    def _put(self, active: ActiveCampaign, campaign: Campaign, event: Refitted) -> None:
         now = self.clock.now()
-        campaign.advance(now, live.load)
-        event = msgspec.structs.replace(event, at=now)
-        live.version = campaign.seq = self.log.append(live.number, event)
-        live.campaign = campaign
-        self._changed(live)
+        campaign.advance(now, active.load)
+        event = msgspec.structs.replace(event, recorded_at=now)
+        active.version = campaign.seq = self.log.append(active.number, event)
+        active.campaign = campaign
+        self._changed(active)
         self.keep_snapshots()
-        logger.info("%s read its log anew at line %d: %s", live.setup.name, live.version, event.why)
+        logger.info("%s was refit at record %d: %s", active.config.name, active.version, event.why)
 
-    def _changed(self, live: Running) -> None:
-        live.chooser.forget()
-        live.look_up()
-        self.appended(live)
+    def _changed(self, active: ActiveCampaign) -> None:
+        active.decider.forget()
+        active.look_up()
+        self.appended(active)

@@ -6,7 +6,7 @@ import time
 
 
 class Clock:
-    """Gives the time, at `scale` times the speed of the machine's clock for tests."""
+    """Return the time, at `scale` times the speed of the machine's clock for tests."""
 
     def __init__(self, last: int = 0, scale: float = 1.0, origin: int | None = None) -> None:
         """Go on after `last`; with a scale, time runs faster from `origin` on."""
@@ -15,7 +15,7 @@ class Clock:
         self.origin = _machine() if origin is None else origin
 
     def now(self) -> int:
-        """Give the time; a clock that goes back stands still until it has caught up."""
+        """Return the time; a clock that goes back stands still until it has caught up."""
         now = _machine()
         if self.scale != 1.0:
             now = self.origin + round((now - self.origin) * self.scale)

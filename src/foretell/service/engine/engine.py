@@ -1,7 +1,7 @@
 """The engine: the life of a server, from opening its log to closing it.
 
-If a line cannot be written, nothing was taken in: until the disk takes lines again every request
-is refused, and then the campaigns are read again from what is on disk.
+If a record cannot be written, nothing was taken in: until the disk takes records again every
+request is refused, and then the campaigns are read again from what is on disk.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from foretell.service.engine.recovery import fold, rebuild, whole
 from foretell.service.engine.runtime import SERVER
 from foretell.service.log.record import NO_ROUND
 from foretell.service.log.sqlite.backup import meta_of
-from foretell.service.log.sqlite.campaign_view import last_line
+from foretell.service.log.sqlite.campaign_view import last_seq
 from foretell.service.log.sqlite.lock import Lock
 from foretell.service.log.sqlite.log import Log
-from foretell.service.log.sqlite.reader import Stored
+from foretell.service.log.sqlite.reader import Record
 from foretell.service.log.sqlite.restore import check_copy, discard, made_ready, put_in_place
-from foretell.service.model.active_campaign import Running
+from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.decider import Chooser
+from foretell.service.model.decider import Decider
 from foretell.service.model.errors import Damaged
-from foretell.service.model.events import Created, KeyMade, Refolded, SecretMade
+from foretell.service.model.events import Created, KeyMade, Refitted, SecretMade
 from foretell.service.model.keys import Keyring, key_event, new_key
 from foretell.service.model.snapshot import unpack
 
@@ -85,8 +85,8 @@ class Engine(Intake, Administration, Reading):
             engine._set_clock(time_scale)
             engine._load()
             await engine._first_start(admin_key)
-            for live in filter(engine.to_compile, engine.numbers.values()):
-                await engine.compile(live)
+            for active in filter(engine.to_compile, engine.by_number.values()):
+                await engine.compile(active)
         except BaseException:
             engine._abandon_log()
             engine._lock.undo()
@@ -127,18 +127,18 @@ class Engine(Intake, Administration, Reading):
         first = key_event(self.clock.now(), key, "first", ("admin",))
         if not self.secrets:
             made = SecretMade(self.clock.now(), 0, secrets.token_bytes(32))
-            self.server_line(made)
+            self.append_server_record(made)
         if not any(isinstance(one.event, KeyMade) for one in self.log.about(SERVER, NO_ROUND)):
-            self.server_line(first)
+            self.append_server_record(first)
             self.first_key = None if admin_key else key
         await self.durable()
 
     def _load(self) -> None:
         """Bring everything to where the log is."""
         self.keyring, self.secrets = Keyring(), {}
-        self.running, self.numbers = {}, {}
-        for stored in self.log.about(SERVER, NO_ROUND):
-            self.know(stored.event)
+        self.by_name, self.by_number = {}, {}
+        for record in self.log.about(SERVER, NO_ROUND):
+            self.know(record.event)
         try:
             self.snapshot_head, self.snapshots = self.log.kept()
         except Damaged as error:
@@ -146,33 +146,33 @@ class Engine(Intake, Administration, Reading):
             self.snapshot_head, self.snapshots = 0, {}
         number = 1
         upgraded = []
-        while lines := self.log.about(number, NO_ROUND):
-            created = lines[0].event
+        while records := self.log.about(number, NO_ROUND):
+            created = records[0].event
             assert isinstance(created, Created)  # noqa: S101  (a campaign begins so)
             campaign = self._from_snapshot(number)
             if campaign is None:
                 upgraded.append(number)
                 campaign = whole(rebuild(self.log, number))
             self.register(
-                Running(
+                ActiveCampaign(
                     number,
                     campaign,
-                    Chooser(created.setup.seed),
-                    created.at,
-                    lines[-1].seq,
+                    Decider(created.config.seed),
+                    created.recorded_at,
+                    records[-1].seq,
                     self.log.counts(number),
                 )
             )
             number += 1
-        for stored in self.log.scan(self.snapshot_head):
-            self._replay(stored)
-        for live in self.numbers.values():
-            live.look_up()
+        for record in self.log.scan(self.snapshot_head):
+            self._replay(record)
+        for active in self.by_number.values():
+            active.look_up()
         for number in upgraded:
-            self.refold_now(self.numbers[number], "foretell has changed")
+            self.refit_now(self.by_number[number], "foretell has changed")
 
     def _from_snapshot(self, number: int) -> Campaign | None:
-        """Give a campaign as its snapshot has it, else built from the log alone.
+        """Return a campaign as its snapshot has it, else built from the log alone.
 
         None is one whose policy has changed since the snapshot.
         """
@@ -184,18 +184,18 @@ class Engine(Intake, Administration, Reading):
             self.note_damage(f"{error}; its campaign is built from the log instead")
             return whole(rebuild(self.log, number))
 
-    def _replay(self, stored: Stored) -> None:
-        live = self.numbers.get(stored.campaign)
-        if live is None or stored.seq <= live.campaign.seq:
+    def _replay(self, record: Record) -> None:
+        active = self.by_number.get(record.campaign)
+        if active is None or record.seq <= active.campaign.seq:
             return
-        if isinstance(stored.event, Refolded):
-            live.campaign = whole(rebuild(self.log, live.number))
+        if isinstance(record.event, Refitted):
+            active.campaign = whole(rebuild(self.log, active.number))
         else:
-            fold(live.campaign, stored, self.log)
-        live.dirty = True
+            fold(active.campaign, record, self.log)
+        active.dirty = True
 
     def _close_log(self, log: Log, error: Exception) -> None:
-        """Refuse everything until lines can be written again."""
+        """Refuse everything until records can be written again."""
         if self.closed is None and self.log is log:
             self.closed = str(error)
             logger.error("the log is closed: %s", error)
@@ -219,7 +219,7 @@ class Engine(Intake, Administration, Reading):
                     logger.warning("the log is still closed: %s", error)
             else:
                 self.closed = None
-                logger.warning("the log is open again at line %d", self.log.head)
+                logger.warning("the log is open again at record %d", self.log.head)
 
     async def restore(self, copy: str) -> protocol.Restored:
         """Put a copy in place of the database, while running, once it is checked and beside it."""
@@ -242,13 +242,13 @@ class Engine(Intake, Administration, Reading):
 
     async def _replace_log(self, part: str) -> None:
         """Close the log, and go on with another; where nothing can be changed, with the same."""
-        heads = self.log.head, last_line(part)
+        heads = self.log.head, last_seq(part)
         self.closed = "a copy is being restored"
         try:
             await self.log.close()
             kept = put_in_place(part, self.path)
             logger.warning(
-                "restored: the log stood at line %d, now at line %d; what was there is in %s",
+                "restored: the log stood at record %d, now at record %d; what was there is in %s",
                 *heads,
                 kept,
             )

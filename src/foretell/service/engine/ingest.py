@@ -1,7 +1,7 @@
-"""Intake: how a decision or feedback becomes a line of the log, and the line knowledge.
+"""Intake: how a decision or feedback becomes a record of the log, and the record knowledge.
 
-Everything happens in one event loop: a request is checked, its line is appended and folded into
-its campaign, and the answer waits until the line is on disk.
+Everything happens in one event loop: a request is checked, its record is appended and folded into
+its campaign, and the answer waits until the record is on disk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.service.engine.recovery import matching
 from foretell.service.engine.runtime import Core
-from foretell.service.model.active_campaign import Running
+from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decider import Choice, Eligible
 from foretell.service.model.decision_id import Token, read
 from foretell.service.model.errors import (
@@ -33,7 +33,7 @@ from foretell.service.model.errors import (
 )
 from foretell.service.model.events import Decided, Feedback
 from foretell.service.model.feedback import id_in, line_of, named, same, why_parked
-from foretell.service.model.outcome import Line
+from foretell.service.model.outcome import FeedbackRecord
 from foretell.service.model.timestamps import text
 
 TOGETHER = 100
@@ -42,7 +42,7 @@ LONG = 0.02
 """Seconds: after a turn that took longer the next one is shorter."""
 MOST_EVENTS = 1000
 """About one decision: each is read again whenever another one comes."""
-_ITEM = msgspec.json.Decoder(protocol.BatchItem)
+_ITEM = msgspec.json.Decoder(protocol.FeedbackItem)
 
 Done = TypeVar("Done")
 
@@ -51,18 +51,20 @@ class _Read(NamedTuple):
     """Feedback, and the decision that it is about."""
 
     token: Token
-    live: Running
+    active: ActiveCampaign
     event: Feedback
 
 
 class Intake(Core):
     """Decisions and feedback: the part of the engine that every request of a product goes to."""
 
-    async def decide(self, name: str, ask: protocol.Ask) -> tuple[protocol.Answer, bool]:
+    async def decide(
+        self, name: str, ask: protocol.DecisionRequest
+    ) -> tuple[protocol.DecisionAnswer, bool]:
         """Choose an action; the same decision_key gives the same decision again."""
-        live = self.live(name)
-        campaign, number = live.campaign, live.number
-        setup = campaign.setup
+        active = self.find(name)
+        campaign, number = active.campaign, active.number
+        config = campaign.config
         key = None if ask.decision_key is None else "d:" + ask.decision_key
         request = self._request(ask) if key else b""
         if key is not None and (earlier := self.log.by_key(number, key)) is not None:
@@ -73,24 +75,24 @@ class Intake(Core):
                     f"take a key of its own for each decision"
                 )
             await self.durable()
-            return self._answer(live, earlier.event, self.policy_at(number, earlier.seq)), False
-        if setup.status != "running":
-            raise Conflict(f"the campaign {name!r} is {setup.status}: start it to decide")
-        eligible = live.eligible(ask.eligible)
+            return self._answer(active, earlier.event, self.policy_at(number, earlier.seq)), False
+        if config.status != "running":
+            raise Conflict(f"the campaign {name!r} is {config.status}: start it to decide")
+        eligible = active.eligible(ask.eligible)
         now = self.clock.now()
-        campaign.advance(now, live.load)
+        campaign.advance(now, active.load)
         unit = None if ask.unit is None else self.unit(ask.unit)
         t = campaign.decided
-        choice = self._sticky(live, unit, eligible) if setup.sticky and unit else None
+        choice = self._sticky(active, unit, eligible) if config.sticky and unit else None
         if choice is None:
-            choice = live.chooser.choose(campaign, eligible)
+            choice = active.decider.choose(campaign, eligible)
         event = Decided(
             now,
             t,
             choice.action,
             choice.propensity,
             choice.mode,
-            count if (count := len(eligible.places)) == eligible.mask.size else eligible.bits,
+            count if (count := len(eligible.actions)) == eligible.mask.size else eligible.bits,
             choice.seq,
             ask.decision_key,
             request,
@@ -98,9 +100,9 @@ class Intake(Core):
         context = b"" if ask.context is None else msgspec.json.encode(ask.context)
         campaign.seq = self.log.append(number, event, t, key, unit, context)
         campaign.decide(event)
-        self.appended(live)
+        self.appended(active)
         await self.durable()
-        return self._answer(live, event, setup.policy), True
+        return self._answer(active, event, config.policy), True
 
     async def signal(self, decision_id: str, report: protocol.SignalReport) -> protocol.Receipt:
         """Take in a signal."""
@@ -128,19 +130,21 @@ class Intake(Core):
 
     def _take_some(self, items: list[Raw]) -> list[protocol.Receipt]:
         """Take in some events; what the log knows about them is looked up all at once."""
-        lines = [_attempt(self._line, raw) for raw in items]
+        records = [_attempt(self._line, raw) for raw in items]
         wanted: dict[int, list[_Read]] = {}
-        for line in lines:
-            if isinstance(line, _Read):
-                wanted.setdefault(line.live.number, []).append(line)
+        for record in records:
+            if isinstance(record, _Read):
+                wanted.setdefault(record.active.number, []).append(record)
         with ExitStack() as known:
             for number, some in wanted.items():
-                rounds = [line.token.round for line in some]
-                keys = ["e:" + line.event.event_id for line in some]
+                rounds = [record.token.round for record in some]
+                keys = ["e:" + record.event.event_id for record in some]
                 known.enter_context(self.log.foreseen(number, rounds, keys))
             receipts = [
-                line if isinstance(line, protocol.Receipt) else _attempt(self._take_line, line)
-                for line in lines
+                record
+                if isinstance(record, protocol.Receipt)
+                else _attempt(self._take_line, record)
+                for record in records
             ]
         for raw, receipt in zip(items, receipts, strict=True):
             if receipt.status == "rejected":
@@ -159,78 +163,80 @@ class Intake(Core):
     def _read(
         self,
         decision_id: str,
-        report: protocol.SignalReport | protocol.RewardReport | protocol.BatchItem,
+        report: protocol.SignalReport | protocol.RewardReport | protocol.FeedbackItem,
     ) -> _Read:
         """Find out which decision is meant, and what is said about it."""
         token = read(decision_id, self.secrets)
-        live = None if token is None else self.numbers.get(token.campaign)
+        active = None if token is None else self.by_number.get(token.campaign)
         self.must_write()
-        if token is None or live is None:
+        if token is None or active is None:
             raise NotFound("there is no such decision: send the decision_id as the service gave it")
         try:
-            return _Read(token, live, line_of(report, token, self.clock.now(), live.signals))
+            return _Read(token, active, line_of(report, token, self.clock.now(), active.signals))
         except RequestProblem:
-            self._count(live, "rejected")
+            self._count(active, "rejected")
             raise
 
-    def _take_line(self, line: _Read) -> protocol.Receipt:
+    def _take_line(self, record: _Read) -> protocol.Receipt:
         try:
-            return self._take_in(line)
+            return self._take_in(record)
         except Unusable:
-            self._count(line.live, "rejected")
+            self._count(record.active, "rejected")
             raise
 
-    def _take_in(self, line: _Read) -> protocol.Receipt:
-        token, live, event = line
-        facts = matching(self.log.facts(live.number, token.round), token.made)
-        known = [] if facts is None else facts.lines
+    def _take_in(self, record: _Read) -> protocol.Receipt:
+        token, active, event = record
+        records = matching(self.log.decision_records(active.number, token.round), token.decided_at)
+        known = [] if records is None else records.feedback
         event = named(event, known)
         key = "e:" + event.event_id
-        earlier = self.log.by_key(live.number, key)
+        earlier = self.log.by_key(active.number, key)
         if earlier is not None:
             if not same(earlier.event, event):
                 raise Unusable(
                     f"the event_id {event.event_id!r} was used for another event: "
                     f"take an id of its own for each event"
                 )
-            self._count(live, "duplicates")
+            self._count(active, "duplicates")
             return protocol.Receipt("duplicate", event.event_id)
         if len(known) >= MOST_EVENTS:
             raise Unusable(
                 f"there are {MOST_EVENTS} events about this decision, and that is the most: "
                 f"add up what belongs together"
             )
-        live.campaign.advance(event.at, live.load)
-        seq = self.log.append(live.number, event, token.round, key)
-        status = live.campaign.take(Line(seq, event), facts, live.load)
-        live.campaign.seq = seq
-        self.appended(live)
-        detail = self._why_parked(live, event) if status == "parked" else None
+        active.campaign.advance(event.recorded_at, active.load)
+        seq = self.log.append(active.number, event, token.round, key)
+        status = active.campaign.take(FeedbackRecord(seq, event), records, active.load)
+        active.campaign.seq = seq
+        self.appended(active)
+        detail = self._why_parked(active, event) if status == "parked" else None
         return protocol.Receipt(status, event.event_id, detail)  # type: ignore[arg-type]
 
-    def _why_parked(self, live: Running, event: Feedback) -> str:
+    def _why_parked(self, active: ActiveCampaign, event: Feedback) -> str:
         target = getattr(event, "target", None)
-        known = None if target is None else self.log.by_key(live.number, "e:" + target)
+        known = None if target is None else self.log.by_key(active.number, "e:" + target)
         return why_parked(event, None if known is None else known.event)
 
-    def _sticky(self, live: Running, unit: bytes, eligible: Eligible) -> Choice | None:
-        """Give a unit the first action it ever had that it can have now."""
-        for _, _, earlier in self.log.of_unit(live.number, unit):
+    def _sticky(self, active: ActiveCampaign, unit: bytes, eligible: Eligible) -> Choice | None:
+        """Return a unit the first action it ever had that it can have now."""
+        for _, _, earlier in self.log.of_unit(active.number, unit):
             if isinstance(earlier, Decided) and eligible.mask[earlier.action]:
-                return Choice(earlier.action, 1.0, "sticky", live.campaign.seq)
+                return Choice(earlier.action, 1.0, "sticky", active.campaign.seq)
         return None
 
-    def _answer(self, live: Running, event: Decided, policy: str) -> protocol.Answer:
-        return protocol.Answer(
-            self.id_of(live.number, event),
-            live.setup.actions[event.action],
+    def _answer(
+        self, active: ActiveCampaign, event: Decided, policy: str
+    ) -> protocol.DecisionAnswer:
+        return protocol.DecisionAnswer(
+            self.id_of(active.number, event),
+            active.config.actions[event.action],
             event.propensity,
             policy,
-            text(live.campaign.rules.reward_due(event.at)),
+            text(active.campaign.rules.reward_due(event.recorded_at)),
             event.mode,
         )
 
-    def _request(self, ask: protocol.Ask) -> bytes:
+    def _request(self, ask: protocol.DecisionRequest) -> bytes:
         """Digest what was asked, so that a repeated key can be told from a reused one.
 
         The digest is keyed: it stays when the unit is erased, and nobody may guess by it.
@@ -238,9 +244,9 @@ class Intake(Core):
         asked = msgspec.json.encode((ask.unit, ask.eligible, ask.context), order="deterministic")
         return hashlib.blake2b(asked, key=self.secrets[0], digest_size=8).digest()
 
-    def _count(self, live: Running, name: str) -> None:
-        live.counts[name] = live.counts.get(name, 0) + 1
-        self.log.add_counts(live.number, name, 1)
+    def _count(self, active: ActiveCampaign, name: str) -> None:
+        active.counts[name] = active.counts.get(name, 0) + 1
+        self.log.add_counts(active.number, name, 1)
 
 
 def _attempt(work: Callable[[Any], Done], what: Any) -> Done | protocol.Receipt:

@@ -14,18 +14,18 @@ from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.policies.draw import share_writer
 from foretell.service.engine.runtime import Core
-from foretell.service.engine.verify import prove
-from foretell.service.model.active_campaign import Running
+from foretell.service.engine.verify import verify_database
+from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.snapshot import pack
 
 logger = logging.getLogger("foretell.service")
 
 TICK = 0.05
 """Seconds between two looks at the windows."""
-SNAPSHOT_LINES = 10_000
-"""Lines after which the campaigns are kept as they are, so that a start reads few lines."""
+SNAPSHOT_RECORDS = 10_000
+"""Records after which the campaigns are kept as they are, so that a start reads few records."""
 SNAPSHOT_SECONDS = 60.0
-"""Seconds after which they are, if there is any new line."""
+"""Seconds after which they are, if there is any new record."""
 LARGE = 100
 """Actions times signals from which on choosing is compiled."""
 
@@ -45,7 +45,7 @@ class Upkeep(Core):
         self.damage: list[str] = []
         self.snapshot_head = 0
         self.snapshots: dict[int, int] = {}
-        """The line of the newest snapshot of each campaign."""
+        """The record of the newest snapshot of each campaign."""
         self.snapshot_time = monotonic()
         self.tasks: list[asyncio.Task[None]] = []
         self.stopping = False
@@ -58,13 +58,13 @@ class Upkeep(Core):
                 continue
             try:
                 now = self.clock.now()
-                for live in self.numbers.values():
-                    live.campaign.advance(now, live.load)
-                lines = self.log.head - self.snapshot_head
-                if lines == 0:
+                for active in self.by_number.values():
+                    active.campaign.advance(now, active.load)
+                records = self.log.head - self.snapshot_head
+                if records == 0:
                     self.snapshot_time = monotonic()  # nothing is newer than what is kept
                 waited = monotonic() - self.snapshot_time
-                if lines >= SNAPSHOT_LINES or (lines > 0 and waited > SNAPSHOT_SECONDS):
+                if records >= SNAPSHOT_RECORDS or (records > 0 and waited > SNAPSHOT_SECONDS):
                     self.keep_snapshots()
             except (ForetellError, apsw.Error) as error:
                 self.note_damage(str(error))
@@ -72,31 +72,31 @@ class Upkeep(Core):
     async def compile_forever(self) -> None:
         """Look for campaigns to compile, beside everything else."""
         while True:
-            for live in filter(self.to_compile, list(self.numbers.values())):
-                await self.compile(live)
+            for active in filter(self.to_compile, list(self.by_number.values())):
+                await self.compile(active)
             await asyncio.sleep(TICK)
 
-    def to_compile(self, live: Running) -> bool:
-        """Tell whether a campaign is to be compiled, and is not yet."""
-        large = len(live.setup.actions) * len(live.setup.signals) >= LARGE
-        known = type(live.campaign.state) in live.chooser.compiled
+    def to_compile(self, active: ActiveCampaign) -> bool:
+        """Return whether a campaign is to be compiled, and is not yet."""
+        large = len(active.config.actions) * len(active.config.signals) >= LARGE
+        known = type(active.campaign.state) in active.decider.compiled
         return self.compiled and large and not known
 
-    async def compile(self, live: Running) -> None:
+    async def compile(self, active: ActiveCampaign) -> None:
         """Let a campaign be chosen for by compiled code, where numba is installed."""
-        state = live.campaign.state
+        state = active.campaign.state
         try:
             from foretell.sim.compiled import compiled_choices
 
-            live.chooser.compiled[type(state)] = await asyncio.to_thread(compiled_choices, state)
+            active.decider.compiled[type(state)] = await asyncio.to_thread(compiled_choices, state)
         except ImportError:
             self.compiled = False
             logger.warning(
-                "%s would choose faster with numba: pip install 'foretell[lab]'", live.setup.name
+                "%s would choose faster with numba: pip install 'foretell[lab]'", active.config.name
             )
         except Exception:
-            live.chooser.compiled[type(state)] = share_writer(state)
-            logger.exception("%s cannot be compiled, and goes on without", live.setup.name)
+            active.decider.compiled[type(state)] = share_writer(state)
+            logger.exception("%s cannot be compiled, and goes on without", active.config.name)
 
     def later(self, work: Coroutine[None, None, None]) -> None:
         """Do something beside everything else."""
@@ -104,11 +104,11 @@ class Upkeep(Core):
 
     def keep_snapshots(self) -> None:
         """Keep every campaign that has changed as it is now."""
-        for live in self.numbers.values():
-            if live.dirty:
-                self.log.add_snapshot(live.number, live.campaign.seq, pack(live.campaign))
-                self.snapshots[live.number] = live.campaign.seq
-                live.dirty = False
+        for active in self.by_number.values():
+            if active.dirty:
+                self.log.add_snapshot(active.number, active.campaign.seq, pack(active.campaign))
+                self.snapshots[active.number] = active.campaign.seq
+                active.dirty = False
         self.log.keep_list(self.log.head, self.snapshots)
         self.snapshot_head = self.log.head
         self.snapshot_time = monotonic()
@@ -118,7 +118,7 @@ class Upkeep(Core):
         while True:
             await asyncio.sleep(seconds)
             try:
-                found = await asyncio.to_thread(prove, self.path, self._breathe)
+                found = await asyncio.to_thread(verify_database, self.path, self._breathe)
                 damage = found.damage
             except _Stopping:
                 return
@@ -140,22 +140,22 @@ class Upkeep(Core):
             logger.error("%s", sentence)
 
     def gauges(self) -> dict[str, float]:
-        """Give what operations look at."""
+        """Return what operations look at."""
         committer = self.log.committer
         return {
             "log_head": self.log.head,
             "log_closed": float(self.closed is not None),
-            "queued_lines": committer.queued,
+            "queued_records": committer.queued,
             "commits": committer.commits,
             "commit_seconds": committer.seconds,
-            "snapshot_line": self.snapshot_head,
+            "snapshot_seq": self.snapshot_head,
             "snapshot_age_seconds": monotonic() - self.snapshot_time,
-            "campaigns": len(self.numbers),
+            "campaigns": len(self.by_number),
             "damage": len(self.damage),
         }
 
     def health(self) -> protocol.Health:
-        """Tell whether the log can be written."""
+        """Return whether the log can be written."""
         return (
             protocol.Health("ok") if self.closed is None else protocol.Health("closed", self.closed)
         )

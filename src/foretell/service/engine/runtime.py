@@ -7,14 +7,14 @@ import hashlib
 from foretell.service.engine.clock import Clock
 from foretell.service.log.record import NO_ROUND
 from foretell.service.log.sqlite.log import Log
-from foretell.service.model.active_campaign import Running
+from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decision_id import Token, sign
 from foretell.service.model.errors import LogClosed, NotFound
-from foretell.service.model.events import Changed, Created, Decided, Refolded
+from foretell.service.model.events import Changed, Created, Decided, Refitted
 from foretell.service.model.keys import Keyring
 
 SERVER = 0
-"""The number under which the log keeps lines about the server itself."""
+"""The number under which the log keeps records about the server itself."""
 
 
 class Core:
@@ -25,18 +25,18 @@ class Core:
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self.running: dict[str, Running] = {}
-        self.numbers: dict[int, Running] = {}
+        self.by_name: dict[str, ActiveCampaign] = {}
+        self.by_number: dict[int, ActiveCampaign] = {}
         self.keyring = Keyring()
         self.secrets: dict[int, bytes] = {}
         self.signs_since: dict[int, int] = {}
         """The moment from which on each secret signs."""
         self.closed: str | None = None
 
-    def live(self, name: str) -> Running:
+    def find(self, name: str) -> ActiveCampaign:
         """Find a campaign that can be used."""
         self.must_write()
-        found = self.running.get(name)
+        found = self.by_name.get(name)
         if found is None:
             raise NotFound(f"there is no campaign {name!r}: list the campaigns, or make it first")
         return found
@@ -56,25 +56,27 @@ class Core:
         """Wait until everything so far is on disk."""
         await self.log.durable()
 
-    def appended(self, live: Running) -> None:
-        """Note that a campaign has a new line."""
-        live.dirty = True
+    def appended(self, active: ActiveCampaign) -> None:
+        """Note that a campaign has a new record."""
+        active.dirty = True
 
     def policy_at(self, number: int, seq: int) -> str:
-        """Give the policy by which a campaign decided at a line."""
+        """Return the policy by which a campaign decided at a record."""
         setups = [
-            line.event.setup
-            for line in self.log.about(number, NO_ROUND)
-            if line.seq < seq and isinstance(line.event, (Created, Changed, Refolded))
+            record.event.config
+            for record in self.log.about(number, NO_ROUND)
+            if record.seq < seq and isinstance(record.event, (Created, Changed, Refitted))
         ]
         return setups[-1].policy
 
     def id_of(self, number: int, decided: Decided) -> str:
-        """Give the id by which a decision of a campaign is known outside, since it was made."""
-        token = Token(number, decided.action, decided.propensity, decided.round, decided.at)
-        secret_id = max(one for one in self.secrets if self.signs_since[one] <= decided.at)
+        """Return the id by which a decision of a campaign is known outside, since it was made."""
+        token = Token(
+            number, decided.action, decided.propensity, decided.round, decided.recorded_at
+        )
+        secret_id = max(one for one in self.secrets if self.signs_since[one] <= decided.recorded_at)
         return sign(token, secret_id, self.secrets[secret_id])
 
     def unit(self, name: str) -> bytes:
-        """Give what stands for a unit in the database: a keyed hash."""
+        """Return what stands for a unit in the database: a keyed hash."""
         return hashlib.blake2b(name.encode(), key=self.secrets[0], digest_size=16).digest()

@@ -14,7 +14,12 @@ from foretell.errors import DamagedFile, ForetellError
 from foretell.service.engine.recovery import STEP, before, rebuild, whole
 from foretell.service.log.record import NO_ROUND
 from foretell.service.log.sqlite.backup import verified
-from foretell.service.log.sqlite.campaign_view import View, last_campaign, last_line, viewed
+from foretell.service.log.sqlite.campaign_view import (
+    CampaignReader,
+    last_campaign,
+    last_seq,
+    open_campaign_reader,
+)
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.errors import Damaged
 from foretell.service.model.events import Created
@@ -28,57 +33,57 @@ class Rebuilt(Struct):
     """A campaign that was built again."""
 
     campaign: str
-    line: int
-    """The line up to which it was built."""
+    record: int
+    """The record up to which it was built."""
     outcome: Outcome
 
 
-class Proof(Struct):
+class Verification(Struct):
     """What was checked, and everything that is wrong."""
 
-    lines: int
+    records: int
     snapshots: int
     campaigns: list[Rebuilt]
     damage: list[str]
 
 
-def prove(path: str, advance: Callable[[int], None] = lambda _: None) -> Proof:
+def verify_database(path: str, advance: Callable[[int], None] = lambda _: None) -> Verification:
     """Check all that is stored, and build every campaign again.
 
-    `advance` is told of lines that are done, twice for each: checked, and folded again.
+    `advance` is told of records that are done, twice for each: checked, and folded again.
     """
     try:
-        found = verified(path, lambda: advance(STEP))
+        checked = verified(path, lambda: advance(STEP))
     except DamagedFile as error:
-        return Proof(0, 0, [], [str(error)])
-    proof = Proof(found.lines, found.snapshots, [], found.damage)
+        return Verification(0, 0, [], [str(error)])
+    found = Verification(checked.records, checked.snapshots, [], checked.damage)
     for number in range(1, last_campaign(path) + 1):
         try:
-            with viewed(path, number) as log:
-                proof.campaigns.append(_built_again(log, advance))
+            with open_campaign_reader(path, number) as log:
+                found.campaigns.append(_built_again(log, advance))
         except ForetellError as error:
-            proof.damage.append(f"campaign {number} cannot be built from the log: {error}")
-    for one in proof.campaigns:
+            found.damage.append(f"campaign {number} cannot be built from the log: {error}")
+    for one in found.campaigns:
         if one.outcome == "differs":
-            proof.damage.append(
+            found.damage.append(
                 f"the campaign {one.campaign!r}, built from the log, "
-                f"differs from its snapshot at line {one.line}"
+                f"differs from its snapshot at record {one.record}"
             )
-    return proof
+    return found
 
 
 def steps(path: str) -> int:
-    """Tell how many lines `advance` will be told of, about; 0 where they cannot be counted."""
+    """Return how many records `advance` will be told of, about; 0 where they cannot be counted."""
     try:
-        return 2 * last_line(path)
+        return 2 * last_seq(path)
     except DamagedFile:
         return 0
 
 
-def _built_again(log: View, advance: Callable[[int], None]) -> Rebuilt:
+def _built_again(log: CampaignReader, advance: Callable[[int], None]) -> Rebuilt:
     number, created = log.campaign, log.about(log.campaign, NO_ROUND)[0].event
     assert isinstance(created, Created)  # noqa: S101  (a campaign begins so)
-    name = created.setup.name
+    name = created.config.name
     body = _snapshot(log)
     kept = None if body is None else unpack(body)
     if kept is None:
@@ -90,8 +95,8 @@ def _built_again(log: View, advance: Callable[[int], None]) -> Rebuilt:
     return Rebuilt(name, kept.seq, "same" if pack(campaign) == pack(kept) else "differs")
 
 
-def _snapshot(log: View) -> bytes | None:
-    """Give the newest snapshot; a damaged one was reported, and none can be compared with."""
+def _snapshot(log: CampaignReader) -> bytes | None:
+    """Return the newest snapshot; a damaged one was reported, and none can be compared with."""
     try:
         found = log.snapshot(log.campaign)
     except Damaged:

@@ -50,7 +50,7 @@ def _too_large(limit: int) -> TooLarge:
 
 
 def check_media(headers: Found, known: tuple[bytes, ...]) -> bytes:
-    """Give the media type of the body, one of those that are known."""
+    """Return the media type of the body, one of those that are known."""
     if headers.get(b"content-encoding", b"identity").lower() != b"identity":
         raise WrongMedia("the body must come as it is: send it without a Content-Encoding")
     sent = headers.get(b"content-type", b"")

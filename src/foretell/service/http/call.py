@@ -56,7 +56,7 @@ class Pieces(Protocol):
         """Go through the pieces."""
 
     async def __anext__(self) -> bytes:
-        """Give the next piece."""
+        """Return the next piece."""
 
     async def aclose(self) -> None:
         """Let go of what is behind the pieces, whether they were asked for or not."""

@@ -51,9 +51,9 @@ def set_status(status: Literal["running", "paused", "stopped"]) -> Handler:
     return handler
 
 
-async def refold(call: Call) -> Reply:
-    """Let the policy read the whole log anew."""
-    return _view(await call.engine.refold(call.params["campaign"], wanted_version(call)))
+async def refit(call: Call) -> Reply:
+    """Let the policy read the whole log again."""
+    return _view(await call.engine.refit(call.params["campaign"], wanted_version(call)))
 
 
 async def add_action(call: Call) -> Reply:

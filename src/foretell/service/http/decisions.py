@@ -1,4 +1,4 @@
-"""Decisions: asking for one, and reading its story."""
+"""Decisions: asking for one, and reading its history."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ async def decide(call: Call) -> Reply:
     return Reply(201 if new else 200, encode(answer), ((b"location", location),))
 
 
-async def story(call: Call) -> Reply:
+async def history(call: Call) -> Reply:
     """Tell all that is known about a decision."""
-    return Reply(200, encode(await call.engine.story(call.params["decision"])))
+    return Reply(200, encode(await call.engine.history(call.params["decision"])))

@@ -79,7 +79,7 @@ class Resource:
     """What stands at one path: its operations by method."""
 
     def __init__(self, operations: Sequence[Operation], shared: Shared) -> None:
-        """Give every GET its HEAD."""
+        """Return every GET its HEAD."""
         self._done = shared.metrics.done("none")
         self._endpoints = {one.method: Endpoint(one, shared) for one in operations}
         if "GET" in self._endpoints:

@@ -29,7 +29,7 @@ async def export(call: Call) -> Reply:
 
 
 async def _pieces(
-    log: AsyncIterator[protocol.LogLine], *, rows: bool = False
+    log: AsyncIterator[protocol.RecordView], *, rows: bool = False
 ) -> AsyncGenerator[bytes]:
     """Gather lines into pieces of NDJSON: a piece for each line would cost more than the line."""
     waiting = bytearray()
@@ -42,7 +42,7 @@ async def _pieces(
     yield bytes(waiting)
 
 
-async def _write_parquet(log: AsyncIterator[protocol.LogLine], path: Path) -> None:
+async def _write_parquet(log: AsyncIterator[protocol.RecordView], path: Path) -> None:
     table = path.with_suffix(".ndjson")
     with table.open("wb") as file:
         async for part in _pieces(log, rows=True):

@@ -41,7 +41,7 @@ async def batch(call: Call) -> Reply:
     counters = call.shared.metrics.feedback
     for receipt in receipts:
         counters[receipt.status] += 1
-    return Reply(200, encode(protocol.BatchAnswer(receipts)))
+    return Reply(200, encode(protocol.BatchReceipt(receipts)))
 
 
 async def _take(call: Call, events: list[Raw]) -> list[protocol.Receipt]:
@@ -54,7 +54,7 @@ async def _take(call: Call, events: list[Raw]) -> list[protocol.Receipt]:
     return await call.engine.batch(events)
 
 
-class _Events(protocol.Request):
+class _Events(protocol.RequestBody):
     """A batch of any length: one that is too long is 413, not 422."""
 
     events: list[Raw]

@@ -49,12 +49,12 @@ class Metrics(Collector):
         self._gauges = gauges
         self._operations: defaultdict[str, _Latency] = defaultdict(_Latency)
         self.decisions = dict.fromkeys(get_args(protocol.Mode), 0)
-        self.feedback = dict.fromkeys(get_args(protocol.Verdict), 0)
+        self.feedback = dict.fromkeys(get_args(protocol.ReceiptStatus), 0)
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
     def done(self, operation: str) -> Callable[[int, float], None]:
-        """Give what takes the status of each request of an operation, and its seconds."""
+        """Return what takes the status of each request of an operation, and its seconds."""
         return self._operations[operation].done
 
     def text(self) -> bytes:

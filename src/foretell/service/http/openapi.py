@@ -38,7 +38,7 @@ _ABOUT = (
     "Ask for an action, report the signal at once and the reward weeks later. "
     "What is answered with 2xx is on disk. Errors are problems by RFC 9457."
 )
-_ITEMS = "Each a BatchItem: one that is not is answered `rejected` and harms no other."
+_ITEMS = "Each a FeedbackItem: one that is not is answered `rejected` and harms no other."
 
 
 def problems_of(operation: Operation) -> list[type[problems.RequestProblem]]:
@@ -81,17 +81,17 @@ class _Schemas:
     """The JSON schema of every type that the table names."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
-        kinds: set[Any] = {protocol.Problem, protocol.BatchItem}
+        kinds: set[Any] = {protocol.ProblemDetails, protocol.FeedbackItem}
         for one in operations:
             kinds |= {one.request, *(answer.kind for answer in one.answers)}
         ordered = sorted(kinds - {None, bytes, dict}, key=lambda kind: kind.__name__)
         _, self.components = msgspec.json.schema_components(ordered, ref_template=_REF)
-        events = self.components["Batch"]["properties"]["events"]
-        item = {"$ref": _REF.format(name="BatchItem")}
+        events = self.components["EventBatch"]["properties"]["events"]
+        item = {"$ref": _REF.format(name="FeedbackItem")}
         events.update(items={"anyOf": [item, {}]}, description=_ITEMS)
 
     def of(self, kind: Any) -> dict[str, Any]:
-        """Give the schema of a body."""
+        """Return the schema of a body."""
         if kind is None or kind is bytes:
             return {"type": "string", "format": "binary"}
         return {"type": "object"} if kind is dict else {"$ref": _REF.format(name=kind.__name__)}
@@ -173,7 +173,7 @@ def _problems(operation: Operation) -> dict[str, Any]:
 def _problem(status: int, found: list[type[problems.RequestProblem]]) -> dict[str, Any]:
     names = ["Retry-After"] * (found[0].retry_after is not None)
     names += ["WWW-Authenticate"] * (status in {401, 403})
-    schema = {"$ref": _REF.format(name="Problem")}
+    schema = {"$ref": _REF.format(name="ProblemDetails")}
     return {
         "description": "; ".join(f"{one.title} (`{one.name}`)" for one in found) + ".",
         "headers": _headers(names),

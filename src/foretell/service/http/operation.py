@@ -49,7 +49,7 @@ class Operation(Struct, frozen=True):
     """Media types that a body may have."""
     optional: bool = False
     """Whether no body at all means the defaults."""
-    query: type[protocol.Request] | None = NoQuery
+    query: type[protocol.RequestBody] | None = NoQuery
     """The parameters after `?`; None: whatever stands there is passed over."""
     if_match: bool = False
     raises: tuple[type[RequestProblem], ...] = ()

@@ -10,7 +10,7 @@ from foretell.service.http.call import encode
 
 COLUMNS = {
     "seq": "BIGINT",
-    "at": "TIMESTAMPTZ",
+    "recorded_at": "TIMESTAMPTZ",
     "type": "VARCHAR",
     "decision_id": "VARCHAR",
     "round": "BIGINT",
@@ -25,14 +25,16 @@ COLUMNS = {
     "occurred_at": "VARCHAR",
     "body": "VARCHAR",
 }
-_OF_LINE = ("seq", "at", "type", "body")
-_OF_BODY = tuple(name for name in COLUMNS if name not in _OF_LINE)
+_OF_RECORD = ("seq", "recorded_at", "type", "body")
+_OF_BODY = tuple(name for name in COLUMNS if name not in _OF_RECORD)
 
 
-def row_of(line: protocol.LogLine) -> dict[str, Any]:
-    """Give the row of a line of the log: its columns, and its whole body as JSON text."""
+def row_of(line: protocol.RecordView) -> dict[str, Any]:
+    """Return the row of a line of the log: its columns, and its whole body as JSON text."""
     row: dict[str, Any] = {name: line.body.get(name) for name in _OF_BODY}
-    row.update(seq=line.seq, at=line.at, type=line.type, body=encode(line.body).decode())
+    row.update(
+        seq=line.seq, recorded_at=line.recorded_at, type=line.type, body=encode(line.body).decode()
+    )
     return row
 
 

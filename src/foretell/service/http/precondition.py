@@ -12,12 +12,12 @@ _TAG = re.compile(rb'(W/)?"([^"]*)"')
 
 
 def etag(view: CampaignView) -> tuple[bytes, bytes]:
-    """Give the header that names a campaign's version."""
+    """Return the header that names a campaign's version."""
     return b"etag", b'"%d"' % view.version
 
 
 def wanted_version(call: Call) -> int | None:
-    """Give the version that If-Match asks for, None if any will do; 412 if it is another.
+    """Return the version that If-Match asks for, None if any will do; 412 if it is another.
 
     A list is met by any of its tags, `*` by every campaign, and a weak tag by none.
     """

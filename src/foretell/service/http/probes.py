@@ -21,7 +21,7 @@ async def livez(_: Call) -> Reply:
 
 
 async def readyz(call: Call) -> Reply:
-    """Say whether the log can be written."""
+    """Return whether the log can be written."""
     health = call.engine.health()
     if health.status != "ok":
         raise LogClosed(health.detail or "the log cannot be written")
@@ -29,12 +29,12 @@ async def readyz(call: Call) -> Reply:
 
 
 async def metrics(call: Call) -> Reply:
-    """Give every metric."""
+    """Return every metric."""
     return Reply(200, call.shared.metrics.text(), media=CONTENT_TYPE_LATEST.encode())
 
 
 async def openapi(call: Call) -> Reply:
-    """Give the OpenAPI document."""
+    """Return the OpenAPI document."""
     return Reply(200, call.shared.document)
 
 

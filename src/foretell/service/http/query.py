@@ -8,29 +8,29 @@ from urllib.parse import parse_qsl
 import msgspec
 from msgspec import Meta
 
-from foretell.protocol import Request
+from foretell.protocol import RequestBody
 from foretell.service.http.sentences import in_words
 from foretell.service.model.errors import BadParameter
 
 
-class NoQuery(Request):
+class NoQuery(RequestBody):
     """No parameters at all."""
 
 
-class LogQuery(Request):
+class LogQuery(RequestBody):
     """Which lines of the log: those after a line, and how many."""
 
     after: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
     limit: Annotated[int, Meta(ge=1, le=1000)] = 100
 
 
-class ExportQuery(Request):
+class ExportQuery(RequestBody):
     """How a log is written out."""
 
     format: Literal["ndjson", "parquet"] = "ndjson"
 
 
-def parse_query(kind: type[Request], text: bytes) -> Any:
+def parse_query(kind: type[RequestBody], text: bytes) -> Any:
     """Read the parameters of a query: one that is unknown, doubled or unusable is named.
 
     >>> parse_query(LogQuery, b"after=7")

@@ -23,7 +23,7 @@ _log = logging.getLogger("foretell.service")
 
 def refuse(problem: RequestProblem, *headers: tuple[bytes, bytes]) -> Reply:
     """Write a problem down as the reply."""
-    body = protocol.Problem(
+    body = protocol.ProblemDetails(
         type=f"urn:foretell:problem:{problem.name}",
         title=problem.title,
         status=problem.status,

@@ -20,7 +20,9 @@ def table_of(read: Callable[[Service, str], Awaitable[Struct]]) -> Handler:
     return handler
 
 
-async def log_page(call: Call) -> Reply:
-    """Give lines of the log, and where to go on."""
-    page = await call.engine.log_page(call.params["campaign"], call.query.after, call.query.limit)
+async def record_page(call: Call) -> Reply:
+    """Return lines of the log, and where to go on."""
+    page = await call.engine.record_page(
+        call.params["campaign"], call.query.after, call.query.limit
+    )
     return Reply(200, encode(page))

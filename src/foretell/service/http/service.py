@@ -14,15 +14,17 @@ class Service(Protocol):
     """A decision service without its wire."""
 
     def health(self) -> protocol.Health:
-        """Tell whether the log can be written."""
+        """Return whether the log can be written."""
 
     def gauges(self) -> Mapping[str, float]:
-        """Give the numbers that only the engine knows, by name."""
+        """Return the numbers that only the engine knows, by name."""
 
     def identify(self, bearer: str, /) -> frozenset[protocol.Scope] | None:
-        """Give the scopes of a key, None if it is not valid; in constant time."""
+        """Return the scopes of a key, None if it is not valid; in constant time."""
 
-    async def decide(self, campaign: str, ask: protocol.Ask, /) -> tuple[protocol.Answer, bool]:
+    async def decide(
+        self, campaign: str, ask: protocol.DecisionRequest, /
+    ) -> tuple[protocol.DecisionAnswer, bool]:
         """Decide, and tell whether the decision is new."""
 
     async def signal(self, decision_id: str, report: protocol.SignalReport, /) -> protocol.Receipt:
@@ -53,8 +55,8 @@ class Service(Protocol):
     ) -> protocol.CampaignView:
         """Start, pause or stop a campaign."""
 
-    async def refold(self, name: str, version: int | None = None, /) -> protocol.CampaignView:
-        """Let the policy read the whole log anew."""
+    async def refit(self, name: str, version: int | None = None, /) -> protocol.CampaignView:
+        """Let the policy read the whole log again."""
 
     async def add_action(
         self, name: str, action: protocol.NewAction, version: int | None, /
@@ -66,34 +68,34 @@ class Service(Protocol):
     ) -> protocol.CampaignView:
         """Pause, resume or retire an action."""
 
-    async def story(self, decision_id: str, /) -> protocol.Story:
+    async def history(self, decision_id: str, /) -> protocol.DecisionHistory:
         """Tell all that is known about a decision."""
 
-    async def report(self, name: str, /) -> protocol.Report:
+    async def report(self, name: str, /) -> protocol.CampaignReport:
         """Tell what a campaign has come to."""
 
     async def timeseries(self, name: str, /) -> protocol.Timeseries:
         """Show a campaign over time."""
 
-    async def delays(self, name: str, /) -> protocol.Delays:
+    async def delays(self, name: str, /) -> protocol.DelayReport:
         """Show how long signals and rewards take."""
 
     async def signals(self, name: str, /) -> protocol.SignalTable:
         """Show signals by action."""
 
-    async def changes(self, name: str, /) -> protocol.Changes:
+    async def changes(self, name: str, /) -> protocol.SignalChanges:
         """Show when signals changed."""
 
-    async def log_page(self, name: str, after: int, limit: int, /) -> protocol.LogPage:
-        """Give lines of the log."""
+    async def record_page(self, name: str, after: int, limit: int, /) -> protocol.RecordPage:
+        """Return lines of the log."""
 
-    def export(self, name: str, /) -> AsyncIterator[protocol.LogLine]:
+    def export(self, name: str, /) -> AsyncIterator[protocol.RecordView]:
         """Go through the whole log of a campaign."""
 
-    async def erase(self, name: str, unit: str, /) -> protocol.Erased:
+    async def erase(self, name: str, unit: str, /) -> protocol.ErasedUnit:
         """Forget a unit."""
 
-    async def make_key(self, key: protocol.NewKey, /) -> protocol.KeyMade:
+    async def make_key(self, key: protocol.NewKey, /) -> protocol.MadeKey:
         """Make a key."""
 
     async def revoke_key(self, key: str, /) -> None:

@@ -21,7 +21,7 @@ SERVICE = (
             Success(
                 201,
                 "The key.",
-                protocol.KeyMade,
+                protocol.MadeKey,
                 ("Location",),
                 links=(("revoke_key", "key_id", "id"),),
             ),

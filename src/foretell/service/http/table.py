@@ -27,14 +27,20 @@ _HOT = (
         decisions.decide,
         "Ask for an action. With a decision_key the same question can be sent again.",
         (
-            Success(201, "A decision, made and on disk.", protocol.Answer, _AT, links=_THEN),
             Success(
-                200, "The decision of the same decision_key.", protocol.Answer, _AT, links=_THEN
+                201, "A decision, made and on disk.", protocol.DecisionAnswer, _AT, links=_THEN
+            ),
+            Success(
+                200,
+                "The decision of the same decision_key.",
+                protocol.DecisionAnswer,
+                _AT,
+                links=_THEN,
             ),
         ),
         "Decisions",
         scope="decide",
-        request=protocol.Ask,
+        request=protocol.DecisionRequest,
         optional=True,
         raises=(NotFound, Conflict),
         example={"unit": "u1", "decision_key": "visit-7f3a"},
@@ -59,10 +65,10 @@ _HOT = (
         "/v1/events/batch",
         feedback.batch,
         "Report up to 2,000 signals and rewards; each is taken or rejected for itself.",
-        (Success(200, "What became of each event, in the order sent.", protocol.BatchAnswer),),
+        (Success(200, "What became of each event, in the order sent.", protocol.BatchReceipt),),
         "Feedback",
         scope="feedback",
-        request=protocol.Batch,
+        request=protocol.EventBatch,
         reads="bytes",
         media=(JSON, NDJSON),
         example={
@@ -76,9 +82,9 @@ _HOT = (
         "get_decision",
         "GET",
         D,
-        decisions.story,
-        "Read the whole story of one decision.",
-        (Success(200, "All that is known about the decision.", protocol.Story),),
+        decisions.history,
+        "Read the whole history of one decision.",
+        (Success(200, "All that is known about the decision.", protocol.DecisionHistory),),
         "Decisions",
         scope="read",
         raises=(NotFound,),
@@ -126,7 +132,13 @@ _CAMPAIGNS = (
     status_row("pause", "paused", "Pause a campaign: it decides nothing and takes feedback."),
     status_row("stop", "stopped", "Stop a campaign: it decides nothing and takes feedback."),
     replace(
-        campaign_row("refold_campaign", "POST", "/refold", campaigns.refold, "Read the log anew."),
+        campaign_row(
+            "refit_campaign",
+            "POST",
+            "/refit",
+            campaigns.refit,
+            "Let the policy read the whole log again.",
+        ),
         if_match=True,
     ),
     replace(
@@ -154,7 +166,7 @@ _CAMPAIGNS = (
         f"{C}/units/{{unit:path}}",
         campaigns.erase,
         "Forget a unit: its decisions stay, and name nobody.",
-        (Success(200, "How many decisions named it.", protocol.Erased),),
+        (Success(200, "How many decisions named it.", protocol.ErasedUnit),),
         "Campaigns",
         scope="admin",
         raises=(NotFound, Unusable),
@@ -162,20 +174,26 @@ _CAMPAIGNS = (
 )
 
 _REPORTS = (
-    report_row("report", lambda e, c: e.report(c), "What a campaign has come to.", protocol.Report),
+    report_row(
+        "report", lambda e, c: e.report(c), "What a campaign has come to.", protocol.CampaignReport
+    ),
     report_row(
         "timeseries", lambda e, c: e.timeseries(c), "A campaign over time.", protocol.Timeseries
     ),
-    report_row("delays", lambda e, c: e.delays(c), "How long feedback takes.", protocol.Delays),
+    report_row(
+        "delays", lambda e, c: e.delays(c), "How long feedback takes.", protocol.DelayReport
+    ),
     report_row("signals", lambda e, c: e.signals(c), "Signals by action.", protocol.SignalTable),
-    report_row("changes", lambda e, c: e.changes(c), "When signals changed.", protocol.Changes),
+    report_row(
+        "changes", lambda e, c: e.changes(c), "When signals changed.", protocol.SignalChanges
+    ),
     Operation(
         "get_events",
         "GET",
         f"{C}/events",
-        reports.log_page,
+        reports.record_page,
         "Read lines of the log after a given one.",
-        (Success(200, "Lines of the log, and where to go on.", protocol.LogPage),),
+        (Success(200, "Lines of the log, and where to go on.", protocol.RecordPage),),
         "Reports",
         scope="read",
         query=LogQuery,

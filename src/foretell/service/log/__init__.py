@@ -1,1 +1,1 @@
-"""Where the log is kept: lines with checksums in a hash chain, in a database that syncs."""
+"""Where the log is kept: records with checksums in a hash chain, in a database that syncs."""

@@ -9,32 +9,32 @@ import numpy as np
 from foretell.errors import UnknownName
 from foretell.protocol import ActionView, CampaignView
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.decider import Chooser, Eligible
+from foretell.service.model.decider import Decider, Eligible
 from foretell.service.model.errors import Conflict, Unusable
-from foretell.service.model.events import Setup
+from foretell.service.model.events import CampaignConfig
 from foretell.service.model.prefetch import Load
 from foretell.service.model.timestamps import text
 
 
 @dataclass
-class Running:
+class ActiveCampaign:
     """One campaign of a server."""
 
     number: int
     campaign: Campaign
-    chooser: Chooser
+    decider: Decider
     created_at: int
     version: int
-    """The line that set it as it is."""
+    """The record that set it as it is."""
     counts: dict[str, int] = field(default_factory=dict)
-    """What leaves no line: duplicates and rejections."""
+    """What leaves no record: duplicates and rejections."""
     load: Load = field(init=False)
-    """Gives its decisions as they are now."""
+    """Return its decisions as they are now."""
     dirty: bool = True
-    """Whether there are lines since its last snapshot."""
-    refolding: bool = False
-    active: Eligible = field(init=False)
-    places: dict[str, int] = field(init=False)
+    """Whether there are records since its last snapshot."""
+    refitting: bool = False
+    choosable: Eligible = field(init=False)
+    action_index: dict[str, int] = field(init=False)
     signals: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -42,30 +42,32 @@ class Running:
         self.look_up()
 
     @property
-    def setup(self) -> Setup:
+    def config(self) -> CampaignConfig:
         """How it is set."""
-        return self.campaign.setup
+        return self.campaign.config
 
     def look_up(self) -> None:
         """Find out which actions can be chosen, and where each name stands."""
-        setup = self.setup
-        self.active = Eligible.of(
-            np.array([standing == "active" for standing in setup.standing], np.bool_)
+        config = self.config
+        self.choosable = Eligible.of(
+            np.array(
+                [action_status == "active" for action_status in config.action_status], np.bool_
+            )
         )
-        self.places = {name: place for place, name in enumerate(setup.actions)}
-        self.signals = {name: place for place, name in enumerate(setup.signals)}
+        self.action_index = {name: index for index, name in enumerate(config.actions)}
+        self.signals = {name: index for index, name in enumerate(config.signals)}
 
     def eligible(self, names: list[str] | None) -> Eligible:
-        """Give which actions can be chosen, of those named if some are."""
-        among = self.active
+        """Return which actions can be chosen, of those named if some are."""
+        among = self.choosable
         if names is not None:
             asked = np.zeros(among.mask.size, np.bool_)
             for name in names:
-                if name not in self.places:
-                    raise Unusable(str(UnknownName.of("action", name, self.places)))
-                asked[self.places[name]] = True
+                if name not in self.action_index:
+                    raise Unusable(str(UnknownName.of("action", name, self.action_index)))
+                asked[self.action_index[name]] = True
             among = Eligible.of(among.mask & asked)
-        if not among.places:
+        if not among.actions:
             raise Conflict(
                 "no action can be chosen, because those eligible are paused or retired: "
                 "name others, or add one"
@@ -73,26 +75,26 @@ class Running:
         return among
 
     def view(self) -> CampaignView:
-        """Give the campaign as it is set."""
-        setup = self.setup
+        """Return the campaign as it is set."""
+        config = self.config
         return CampaignView(
-            name=setup.name,
-            status=setup.status,
+            name=config.name,
+            status=config.status,
             actions=[
-                ActionView(action, standing)
-                for action, standing in zip(setup.actions, setup.standing, strict=True)
+                ActionView(action, action_status)
+                for action, action_status in zip(config.actions, config.action_status, strict=True)
             ],
-            signals=list(setup.signals),
-            policy=setup.policy,
-            signal_window=setup.signal_window,
-            reward_window=setup.reward_window,
-            default_reward=setup.default_reward,
-            reward_range=setup.reward_range,
-            signal_silence=setup.signal_silence,
-            reward_silence=setup.reward_silence,
-            explore=setup.explore,
-            holdout=setup.holdout,
-            sticky=setup.sticky,
+            signals=list(config.signals),
+            policy=config.policy,
+            signal_window=config.signal_window,
+            reward_window=config.reward_window,
+            default_reward=config.default_reward,
+            reward_range=config.reward_range,
+            signal_silence=config.signal_silence,
+            reward_silence=config.reward_silence,
+            explore=config.explore,
+            holdout=config.holdout,
+            sticky=config.sticky,
             created_at=text(self.created_at),
             version=self.version,
         )

@@ -8,11 +8,11 @@ from foretell.policies.registry import entry, start
 from foretell.policies.spec import Spec
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import has, observe, play, uncredit, unobserve
-from foretell.service.model.events import Setup
+from foretell.service.model.events import CampaignConfig
 from foretell.types import Problem
 
 
-class Manner(NamedTuple):
+class Capabilities(NamedTuple):
     """How a policy takes what it is told."""
 
     blind: bool
@@ -23,7 +23,7 @@ class Manner(NamedTuple):
     """It can take back everything, and reads in any order."""
 
 
-def manner_of(spec: Spec, problem: Problem) -> Manner:
+def capabilities_of(spec: Spec, problem: Problem) -> Capabilities:
     """Ask a policy that knows nothing yet."""
     state = start(spec, problem)
     undoes_rewards = has(uncredit, state)
@@ -31,9 +31,9 @@ def manner_of(spec: Spec, problem: Problem) -> Manner:
     play(state, 0, 0)
     before = fingerprint(state)
     observe(state, 0, 0, 1)
-    return Manner(fingerprint(state) == before, undoes_rewards, undoes)
+    return Capabilities(fingerprint(state) == before, undoes_rewards, undoes)
 
 
-def problem_of(setup: Setup) -> Problem:
-    """Give the problem that a campaign's policy is told."""
-    return Problem(len(setup.actions), len(setup.signals))
+def problem_of(config: CampaignConfig) -> Problem:
+    """Return the problem that a campaign's policy is told."""
+    return Problem(len(config.actions), len(config.signals))

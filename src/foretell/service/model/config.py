@@ -12,7 +12,7 @@ from foretell.policies.registry import entry, policy, start
 from foretell.protocol import ActionPatch, CampaignPatch, NewCampaign, Silence
 from foretell.protocol.words import MOST_ACTIONS, MOST_SIGNALS
 from foretell.service.model.errors import Conflict, NotFound
-from foretell.service.model.events import Kept, Setup
+from foretell.service.model.events import CampaignConfig, Kept
 from foretell.service.model.outcome import GRID
 from foretell.types import Problem, RewardScale
 
@@ -21,7 +21,7 @@ SILENT = "none"
 WIDEST_WINDOW = 10_000_000
 """Rounds that a policy's window may have live: each takes memory."""
 
-READ_ANEW = (
+REFIT_FIELDS = (
     "policy",
     "signal_window",
     "reward_window",
@@ -30,17 +30,17 @@ READ_ANEW = (
     "signal_silence",
     "reward_silence",
 )
-"""Changes of these are read into the model by a re-fold."""
+"""Changes of these need a refit."""
 
 
-def new_setup(new: NewCampaign, seed: int) -> Setup:
+def new_config(new: NewCampaign, seed: int) -> CampaignConfig:
     """Check a new campaign."""
     return checked(
-        Setup(
+        CampaignConfig(
             name=new.name,
             status=new.status,
             actions=tuple(new.actions),
-            standing=tuple("active" for _ in new.actions),
+            action_status=tuple("active" for _ in new.actions),
             signals=_with_silence(new.signals, new.signal_silence),
             policy=new.policy,
             signal_window=new.signal_window,
@@ -57,27 +57,27 @@ def new_setup(new: NewCampaign, seed: int) -> Setup:
     )
 
 
-def patched(setup: Setup, patch: CampaignPatch) -> tuple[Setup, bool]:
-    """Change a campaign; tells whether the policy must read the log anew."""
+def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfig, bool]:
+    """Change a campaign; also returns whether that needs a refit."""
     asked = {
         name: value
         for name in patch.__struct_fields__
         if (value := getattr(patch, name)) is not UNSET
     }
     if "signals" in asked:
-        wanted = _with_silence(asked["signals"], asked.get("signal_silence", setup.signal_silence))
-        if wanted[: len(setup.signals)] != setup.signals:
+        wanted = _with_silence(asked["signals"], asked.get("signal_silence", config.signal_silence))
+        if wanted[: len(config.signals)] != config.signals:
             raise InvalidInput(
-                f"signals are only added, after those there are {list(setup.signals)}, "
+                f"signals are only added, after those there are {list(config.signals)}, "
                 f"got {list(wanted)}: keep them and add at the end"
             )
         asked["signals"] = wanted
-    changed = checked(msgspec.structs.replace(setup, **asked))
-    anew = any(getattr(changed, name) != getattr(setup, name) for name in READ_ANEW)
-    return changed, anew
+    changed = checked(msgspec.structs.replace(config, **asked))
+    needs_refit = any(getattr(changed, name) != getattr(config, name) for name in REFIT_FIELDS)
+    return changed, needs_refit
 
 
-def keeping(old: Setup, new: Setup, now: int) -> Setup:
+def keeping(old: CampaignConfig, new: CampaignConfig, now: int) -> CampaignConfig:
     """Let windows that have closed stay closed where they become longer: nothing is unlearnt."""
     return msgspec.structs.replace(
         new,
@@ -104,48 +104,50 @@ def _kept(kept: Kept, windows: tuple[float, float], silences: set[Silence], now:
     return tuple((upto, window) for upto, window in (*kept, (last, old)) if window < new)
 
 
-def with_action(setup: Setup, action: str) -> Setup:
+def with_action(config: CampaignConfig, action: str) -> CampaignConfig:
     """Add an action; a name is never used twice."""
-    if action in setup.actions:
+    if action in config.actions:
         raise Conflict(
             f"there is an action {action!r} already, and names are never reused: choose another"
         )
     return checked(
         msgspec.structs.replace(
-            setup, actions=(*setup.actions, action), standing=(*setup.standing, "active")
+            config,
+            actions=(*config.actions, action),
+            action_status=(*config.action_status, "active"),
         )
     )
 
 
-def with_standing(setup: Setup, action: str, patch: ActionPatch) -> Setup:
+def with_action_status(config: CampaignConfig, action: str, patch: ActionPatch) -> CampaignConfig:
     """Pause, resume or retire an action."""
-    if action not in setup.actions:
-        raise NotFound(str(UnknownName.of("action", action, setup.actions)))
-    place = setup.actions.index(action)
-    if setup.standing[place] == "retired" and patch.status != "retired":
+    if action not in config.actions:
+        raise NotFound(str(UnknownName.of("action", action, config.actions)))
+    index = config.actions.index(action)
+    if config.action_status[index] == "retired" and patch.status != "retired":
         raise Conflict(f"the action {action!r} is retired, for good: add another")
-    standing = list(setup.standing)
-    standing[place] = patch.status
-    return msgspec.structs.replace(setup, standing=tuple(standing))
+    action_status = list(config.action_status)
+    action_status[index] = patch.status
+    return msgspec.structs.replace(config, action_status=tuple(action_status))
 
 
-def checked(setup: Setup) -> Setup:
+def checked(config: CampaignConfig) -> CampaignConfig:
     """Refuse a setup that cannot run; the policy is written in full."""
     for kind, names, most in (
-        ("action", setup.actions, MOST_ACTIONS),
-        ("signal", setup.signals, MOST_SIGNALS),
+        ("action", config.actions, MOST_ACTIONS),
+        ("signal", config.signals, MOST_SIGNALS),
     ):
         if len(names) > most:
             raise InvalidInput(f"a campaign may have {most} {kind}s at most, got {len(names)}")
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise InvalidInput(f"each {kind} needs a name of its own, got {twice[0]!r} twice")
-    if setup.signal_silence == "default" and setup.signals[0] != SILENT:
+    if config.signal_silence == "default" and config.signals[0] != SILENT:
         raise InvalidInput(
             f"silence can become a signal only where {SILENT!r} is the first of them, "
-            f"got {list(setup.signals)}: make another campaign"
+            f"got {list(config.signals)}: make another campaign"
         )
-    spec = policy(setup.policy)
+    spec = policy(config.policy)
     if entry(spec).lab_only:
         raise InvalidInput(
             f"{spec.name} is told what nobody knows outside a simulation: choose another policy"
@@ -156,15 +158,15 @@ def checked(setup: Setup) -> Setup:
             f"a window may have {WIDEST_WINDOW} rounds at most here, got {window}: "
             f"take a smaller one, or none"
         )
-    low, high = setup.reward_range
+    low, high = config.reward_range
     RewardScale("bounded", low, high)
-    if not low <= setup.default_reward <= high:
+    if not low <= config.default_reward <= high:
         raise InvalidInput(
             f"default_reward must lie in the reward_range [{low}, {high}], "
-            f"got {setup.default_reward}: change one of them"
+            f"got {config.default_reward}: change one of them"
         )
-    start(spec, Problem(len(setup.actions), len(setup.signals)))
-    return msgspec.structs.replace(setup, policy=str(spec))
+    start(spec, Problem(len(config.actions), len(config.signals)))
+    return msgspec.structs.replace(config, policy=str(spec))
 
 
 def _with_silence(signals: list[str], silence: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foretell.service.model.outcome import Standing
+from foretell.service.model.outcome import Outcome
 from foretell.types import GRAIN, Ints
 
 WIDEST = 256
@@ -24,7 +24,7 @@ def _zeros(*shape: int) -> Ints:
 
 
 @dataclass
-class Tally:
+class Counters:
     """Decisions, settled signals and settled rewards, over all time and over stretches of it.
 
     The stretches are equal, and become twice as long whenever there would be too many of them.
@@ -62,32 +62,37 @@ class Tally:
         """Count something of `COUNTS`."""
         self.counts[COUNTS.index(name)] += by
 
-    def decide(self, made: int, action: int) -> None:
+    def decide(self, decided_at: int, action: int) -> None:
         """Count a decision."""
         self.counts[0] += 1
-        stretch = self._stretch(made)  # first: it may put another array in place
+        stretch = self._stretch(decided_at)  # first: it may put another array in place
         self.decided[stretch, action] += 1
 
     def move(
-        self, made: int, action: int, before: Standing, after: Standing, units: tuple[float, float]
+        self,
+        decided_at: int,
+        action: int,
+        before: Outcome,
+        after: Outcome,
+        units: tuple[float, float],
     ) -> None:
         """Let a decision stand at something else; `units` are the two rewards in unit rewards."""
-        stretch = self._stretch(made)
-        for stands, unit, sign in ((before, units[0], -1), (after, units[1], 1)):
-            if stands.signal is None:
+        stretch = self._stretch(decided_at)
+        for outcome, unit, sign in ((before, units[0], -1), (after, units[1], 1)):
+            if outcome.signal is None:
                 continue
-            self.seen[action, stands.signal] += sign
-            self.signalled[stretch, action, stands.signal] += sign
-            if stands.reward is not None:
+            self.seen[action, outcome.signal] += sign
+            self.signalled[stretch, action, outcome.signal] += sign
+            if outcome.reward is not None:
                 grains = sign * round(unit * GRAIN)
-                self.paid[action, stands.signal] += sign
-                self.grains[action, stands.signal] += grains
+                self.paid[action, outcome.signal] += sign
+                self.grains[action, outcome.signal] += grains
                 self.rewarded[stretch, 0] += sign
                 self.rewarded[stretch, 1] += grains
 
     def grow(self, actions: int, signals: int) -> None:
         """Make room for more actions or signals."""
-        grown = Tally(actions, signals, counts=self.counts, clock=self.clock)
+        grown = Counters(actions, signals, counts=self.counts, clock=self.clock)
         while self.decided.shape[0] > grown.decided.shape[0]:
             self._halve()
         for name in ("seen", "paid", "grains", "decided", "signalled", "rewarded"):
@@ -97,7 +102,7 @@ class Tally:
         self.actions, self.signals = actions, signals
 
     def arrays(self) -> dict[str, Ints]:
-        """Give every count by its name."""
+        """Return every count by its name."""
         names = ("seen", "paid", "grains", "counts", "clock", "decided", "signalled", "rewarded")
         return {name: np.asarray(getattr(self, name), np.int64) for name in names}
 
@@ -106,12 +111,12 @@ class Tally:
         for name, array in arrays.items():
             setattr(self, name, array.tolist() if name in ("counts", "clock") else array.copy())
 
-    def _stretch(self, made: int) -> int:
+    def _stretch(self, decided_at: int) -> int:
         if self.clock[0] < 0:
-            self.clock[0] = made
-        while (made - self.clock[0]) // self.clock[1] >= self.decided.shape[0]:
+            self.clock[0] = decided_at
+        while (decided_at - self.clock[0]) // self.clock[1] >= self.decided.shape[0]:
             self._double()
-        return max(0, (made - self.clock[0]) // self.clock[1])
+        return max(0, (decided_at - self.clock[0]) // self.clock[1])
 
     def _double(self) -> None:
         """Make each stretch twice as long, in as many places."""
@@ -131,6 +136,6 @@ class Tally:
 
 
 def _stretches(actions: int, signals: int) -> int:
-    """Give how many stretches are kept: a power of 2, fewer for large problems."""
+    """Return how many stretches are kept: a power of 2, fewer for large problems."""
     room = max(4, min(WIDEST, 200_000 // (actions * signals)))
     return 1 << (room.bit_length() - 1)

@@ -50,17 +50,17 @@ class Eligible(NamedTuple):
     """The actions that can be chosen."""
 
     mask: Bools
-    places: list[int]
+    actions: list[int]
     bits: bytes
 
     @classmethod
     def of(cls, mask: Bools) -> Eligible:
-        """Give the eligible actions of a mask."""
+        """Return the eligible actions of a mask."""
         return cls(mask, np.flatnonzero(mask).tolist(), np.packbits(mask).tobytes())
 
 
 class Table(NamedTuple):
-    """What a policy would play, given what it knew at a line of the log."""
+    """What a policy would play, given what it knew at a record of the log."""
 
     shares: list[float]
     reached: list[float]
@@ -71,7 +71,7 @@ class Table(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """An action, how likely it was, how it came about, and the line its table knew of."""
+    """An action, how likely it was, how it came about, and the record its table knew of."""
 
     action: int
     propensity: float
@@ -79,7 +79,7 @@ class Choice(NamedTuple):
     seq: int
 
 
-class Chooser:
+class Decider:
     """Makes and keeps the tables of one campaign."""
 
     def __init__(self, seed: int) -> None:
@@ -95,16 +95,16 @@ class Chooser:
         eligible: Eligible,
     ) -> Choice:
         """Choose for the next round, by the policy, for exploration or as a holdout."""
-        t, seq, setup = campaign.decided, campaign.seq, campaign.setup
-        explore, holdout = setup.explore, setup.holdout
+        t, seq, config = campaign.decided, campaign.seq, campaign.config
+        explore, holdout = config.explore, config.holdout
         held, explored, drawn = self._uniforms(t)
-        count = len(eligible.places)
+        count = len(eligible.actions)
         if held < holdout:
-            return Choice(eligible.places[int(drawn * count)], 1.0 / count, "holdout", seq)
+            return Choice(eligible.actions[int(drawn * count)], 1.0 / count, "holdout", seq)
         table = self._table(campaign, eligible)
         mode: Mode = "explore" if explored < explore else "policy"
         if mode == "explore":
-            action = eligible.places[int(drawn * count)]
+            action = eligible.actions[int(drawn * count)]
         else:
             action = bisect_right(table.reached, drawn * table.reached[-1])
         propensity = explore / count + (1.0 - explore) * table.shares[action]
@@ -146,7 +146,7 @@ class Chooser:
         return shares
 
     def _rng(self, state: Any, t: int) -> np.random.Generator:
-        """Give the random numbers of a table, where its shares have no formula."""
+        """Return the random numbers of a table, where its shares have no formula."""
         if has(indices, state) or has(weights, state):
             return _UNUSED
         return np.random.Generator(np.random.SFC64(np.random.SeedSequence((self.seed, t))))
@@ -156,7 +156,7 @@ class Chooser:
         self._tables.clear()
 
     def _uniforms(self, t: int) -> tuple[float, float, float]:
-        """Give the random numbers of round t: any past decision can be drawn again."""
+        """Return the random numbers of round t: any past decision can be drawn again."""
         first, second, third = _WORDS.unpack(
             hashlib.blake2b(b"%d/%d" % (self.seed, t), digest_size=24).digest()
         )

@@ -30,12 +30,12 @@ class Token(NamedTuple):
     action: int
     propensity: float
     round: int
-    made: int
+    decided_at: int
     """When it was decided, in microseconds."""
 
 
 def sign(token: Token, secret_id: int, secret: bytes) -> str:
-    """Give the decision id of a token."""
+    """Return the decision id of a token."""
     body = _FORM.pack(secret_id, *token)
     return base64.urlsafe_b64encode(body + _signature(body, secret)).decode()
 
@@ -43,7 +43,7 @@ def sign(token: Token, secret_id: int, secret: bytes) -> str:
 def read(text: str, secrets: Mapping[int, bytes]) -> Token | None:
     """Read a decision id; None where none of the secrets signed it.
 
-    >>> token = Token(campaign=1, action=2, propensity=0.5, round=3, made=4)
+    >>> token = Token(campaign=1, action=2, propensity=0.5, round=3, decided_at=4)
     >>> text = sign(token, 0, b"secret")
     >>> read(text, {0: b"secret"}) == token
     True

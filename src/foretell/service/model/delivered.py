@@ -2,7 +2,7 @@
 
 It reads signals in the order of decisions. Where silence is an outcome it is told the strongest
 signal when the window closes, else the first signal that came; and what a decision stood at when
-the policy last read everything anew stays told.
+the policy was last refit stays delivered.
 """
 
 from __future__ import annotations
@@ -11,63 +11,65 @@ from typing import NamedTuple
 
 from foretell.service.model.outcome import (
     NOTHING,
-    Facts,
+    DecisionRecords,
+    Outcome,
     Rules,
-    Standing,
     first_reward,
     first_signal,
+    outcome_of,
     settled_reward,
-    standing,
     timely,
 )
 
 
-class Refold(NamedTuple):
-    """When a policy last read everything anew."""
+class LastRefit(NamedTuple):
+    """When a policy last read the whole log."""
 
     seq: int
-    """Up to this line."""
-    at: int
+    """Up to this record."""
+    as_of: int
     """As things stood at this moment."""
-    place: int
-    """And the signals of the rounds before this one."""
+    rounds: int
+    """And the signals of so many rounds."""
 
 
-def told_once(
+def delivered_once(
     rules: Rules,
-    refold: Refold,
+    refit: LastRefit,
     undoes_rewards: bool,  # noqa: FBT001  (what the policy can do, not how it is asked)
-    facts: Facts,
+    records: DecisionRecords,
     now: int,
     *,
     read: bool,
     closed: bool,
-) -> Standing:
-    """Give what was told: `read` is whether the signal's turn has come, `closed` the reward's."""
+) -> Outcome:
+    """Return what was told: `read` is whether the signal's turn has come, `closed` the reward's."""
     before = NOTHING
-    if facts.decided.round < refold.place:
-        before = standing(rules, facts.until(refold.seq), refold.at)
+    if records.decided.round < refit.rounds:
+        before = outcome_of(rules, records.until(refit.seq), refit.as_of)
     signal = before.signal
     if signal is None and read:
         signal = (
-            standing(rules, timely(rules, facts), rules.signal_due(facts.decided.at)).signal
+            outcome_of(
+                rules, timely(rules, records), rules.signal_due(records.decided.recorded_at)
+            ).signal
             if rules.signal_default
-            else first_signal(rules, facts)
+            else first_signal(rules, records)
         )
     if signal is None:
         return NOTHING
     if rules.reward_default and not closed:
-        return Standing(signal, None)
+        return Outcome(signal, None)
     if undoes_rewards:
-        return Standing(signal, settled_reward(rules, facts, now))
-    return Standing(
-        signal, before.reward if before.reward is not None else first_reward(rules, facts)
+        return Outcome(signal, settled_reward(rules, records, now))
+    return Outcome(
+        signal, before.reward if before.reward is not None else first_reward(rules, records)
     )
 
 
-def unread(told: Standing, stands: Standing, *, passed: bool) -> int:
-    """Tell whether the policy knows something else than what a decision stands at."""
-    missed = passed and told.signal is None and stands.signal is not None
-    revised = told.signal is not None and told.signal != stands.signal
-    repaid = told.reward is not None and told.reward != stands.reward
+def unread(delivered: Outcome, outcome: Outcome, *, passed: bool) -> int:
+    """Return whether the policy knows something else than what a decision stands at."""
+    missed = passed and delivered.signal is None and outcome.signal is not None
+    revised = delivered.signal is not None and delivered.signal != outcome.signal
+    repaid = delivered.reward is not None and delivered.reward != outcome.reward
     return int(missed or revised or repaid)

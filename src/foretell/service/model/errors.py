@@ -133,14 +133,14 @@ class LogClosed(RequestProblem):
 
 
 class Damaged(RequestProblem):
-    """A stored line does not match its checksum; `seq` is that line."""
+    """A stored record does not match its checksum; `seq` is that record."""
 
     name = "damaged"
-    title = "A stored line is damaged"
+    title = "A stored record is damaged"
     status = 500
 
     def __init__(self, what: str, seq: int) -> None:
-        """Name the damaged line."""
+        """Name the damaged record."""
         super().__init__(
             f"{what} {seq} does not match its checksum: run foretell verify, "
             f"and restore the log from a backup"

@@ -1,4 +1,4 @@
-"""The lines of the log: everything that ever happened, and nothing that can be computed.
+"""The records of the log: everything that ever happened, and nothing that can be computed.
 
 Times are whole microseconds of the server's clock since 1970; actions and signals are numbers,
 as their campaign lists them. An event is written once and never changed: fields are only added,
@@ -12,26 +12,26 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from foretell.protocol import ActionStatus, Mode, Scope, Silence, Status
+from foretell.protocol import ActionStatus, CampaignStatus, Mode, Scope, Silence
 
 
-class Event(Struct, array_like=True, frozen=True):
-    """One line of the log."""
+class LogEvent(Struct, array_like=True, frozen=True):
+    """What one record of the log says."""
 
-    at: int
+    recorded_at: int
 
 
 Kept: TypeAlias = tuple[tuple[int, float], ...]
 """Windows that were shorter once: decisions made up to this moment keep one of so many seconds."""
 
 
-class Setup(Struct, array_like=True, frozen=True):
+class CampaignConfig(Struct, array_like=True, frozen=True):
     """How a campaign is set."""
 
     name: str
-    status: Status
+    status: CampaignStatus
     actions: tuple[str, ...]
-    standing: tuple[ActionStatus, ...]
+    action_status: tuple[ActionStatus, ...]
     signals: tuple[str, ...]
     policy: str
     signal_window: float
@@ -48,32 +48,32 @@ class Setup(Struct, array_like=True, frozen=True):
     kept_reward_windows: Kept = ()
 
 
-class Created(Event, frozen=True, tag="created"):
+class Created(LogEvent, frozen=True, tag="created"):
     """A campaign was made; `version` is that of the policies, which change with foretell."""
 
-    setup: Setup
+    config: CampaignConfig
     version: str
 
 
-class Changed(Event, frozen=True, tag="changed"):
+class Changed(LogEvent, frozen=True, tag="changed"):
     """A campaign is set otherwise; what the policy knows stays, and grows where it must."""
 
-    setup: Setup
+    config: CampaignConfig
 
 
-class Refolded(Event, frozen=True, tag="refolded"):
-    """The policy reads the whole log anew, as it stands at this line."""
+class Refitted(LogEvent, frozen=True, tag="refit"):
+    """The policy read the whole log again, as it stood at this record."""
 
-    setup: Setup
+    config: CampaignConfig
     why: str
     upto: int
-    """It was read anew up to this line, in the order of decisions; from there on as it came."""
+    """It was read up to this record, in the order of decisions; from there on as it came."""
     as_of: int
     """And as things stood at this moment."""
     version: str
 
 
-class Decided(Event, frozen=True, tag="decision"):
+class Decided(LogEvent, frozen=True, tag="decision"):
     """An action was chosen."""
 
     round: int
@@ -83,35 +83,35 @@ class Decided(Event, frozen=True, tag="decision"):
     eligible: int | bytes
     """The actions that could have been chosen: the first so many, or their bits."""
     state: int
-    """The line of the log up to which the policy had read when the choice was drawn."""
+    """The record of the log up to which the policy had read when the choice was drawn."""
     key: str | None = None
     request: bytes = b""
     """A digest of what was asked, so that a key is not used for something else."""
 
     @property
-    def made(self) -> int:
-        """When the decision was made, as lines about it call it."""
-        return self.at
+    def decided_at(self) -> int:
+        """When the decision was made, as records about it call it."""
+        return self.recorded_at
 
 
-class Signalled(Event, frozen=True, tag="signal"):
+class Signalled(LogEvent, frozen=True, tag="signal"):
     """A signal was seen."""
 
     round: int
     event_id: str
-    made: int
+    decided_at: int
     """When its decision was made, by the decision's own id."""
     signal: int
     occurred_at: str | None = None
     """As it was sent."""
 
 
-class Rewarded(Event, frozen=True, tag="reward"):
+class Rewarded(LogEvent, frozen=True, tag="reward"):
     """A reward came, or a correction of one."""
 
     round: int
     event_id: str
-    made: int
+    decided_at: int
     kind: Literal["reward", "adjust", "retract"]
     value: float
     target: str | None = None
@@ -121,13 +121,13 @@ class Rewarded(Event, frozen=True, tag="reward"):
     """The same moment in microseconds."""
 
 
-class Erased(Event, frozen=True, tag="erased"):
+class Erased(LogEvent, frozen=True, tag="erased"):
     """A unit was erased: its decisions stay, and name nobody."""
 
     decisions: int
 
 
-class KeyMade(Event, frozen=True, tag="key"):
+class KeyMade(LogEvent, frozen=True, tag="key"):
     """A key was made; its secret is not here."""
 
     id: str
@@ -136,13 +136,13 @@ class KeyMade(Event, frozen=True, tag="key"):
     digest: bytes
 
 
-class KeyRevoked(Event, frozen=True, tag="revoked"):
+class KeyRevoked(LogEvent, frozen=True, tag="revoked"):
     """A key is not valid any more."""
 
     id: str
 
 
-class SecretMade(Event, frozen=True, tag="secret"):
+class SecretMade(LogEvent, frozen=True, tag="secret"):
     """A new secret signs decision ids from here on; ids signed by old ones stay valid."""
 
     id: int
@@ -154,7 +154,7 @@ OfDecision: TypeAlias = Decided | Feedback
 AnyEvent: TypeAlias = (
     Created
     | Changed
-    | Refolded
+    | Refitted
     | Decided
     | Signalled
     | Rewarded

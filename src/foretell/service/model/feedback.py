@@ -1,4 +1,4 @@
-"""From a report of a signal or a reward to a line of the log."""
+"""From a report of a signal or a reward to a record of the log."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from foretell.errors import listed
-from foretell.protocol import BatchItem, RewardReport, SignalReport
+from foretell.protocol import FeedbackItem, RewardReport, SignalReport
 from foretell.service.model.decision_id import Token
 from foretell.service.model.errors import Unusable
 from foretell.service.model.events import AnyEvent, Feedback, Rewarded, Signalled
-from foretell.service.model.outcome import Line
+from foretell.service.model.outcome import FeedbackRecord
 from foretell.service.model.timestamps import moment
 
 
@@ -29,13 +29,16 @@ UNNAMED = ""
 
 
 def line_of(
-    report: SignalReport | RewardReport | BatchItem, token: Token, now: int, signals: dict[str, int]
+    report: SignalReport | RewardReport | FeedbackItem,
+    token: Token,
+    now: int,
+    signals: dict[str, int],
 ) -> Feedback:
-    """Give the line of a report, or say why it cannot be used."""
+    """Return the record of a report, or say why it cannot be used."""
     event_id = report.event_id or secrets.token_hex(8)
     occurred = _occurred(report.occurred_at)
     signal = getattr(report, "signal", None)
-    if isinstance(report, BatchItem) and signal is not None:
+    if isinstance(report, FeedbackItem) and signal is not None:
         if report.value is not None:
             raise Unusable("an event is a signal or a reward, got both: send two events")
         if report.kind != "reward" or report.target is not None:
@@ -44,14 +47,14 @@ def line_of(
         if signal not in signals:
             raise Unusable(f"there is no signal {signal!r}: choose one of {listed(signals)}")
         return Signalled(
-            now, token.round, event_id, token.made, signals[signal], report.occurred_at
+            now, token.round, event_id, token.decided_at, signals[signal], report.occurred_at
         )
     value, target = _reward(report)
     return Rewarded(
         now,
         token.round,
         event_id,
-        token.made,
+        token.decided_at,
         report.kind,  # type: ignore[union-attr]
         value,
         target,
@@ -69,17 +72,19 @@ def id_in(raw: Raw) -> str | None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two lines say the same, whenever they came and however a time is written."""
+    """Return whether two records say the same, whenever they came and however a time is written."""
     if type(one) is not type(other) or _moment(one) != _moment(other):
         return False
-    bare = [msgspec.structs.replace(line, at=0, occurred_at=None) for line in (one, other)]
+    bare = [
+        msgspec.structs.replace(record, recorded_at=0, occurred_at=None) for record in (one, other)
+    ]
     return bool(bare[0] == bare[1])
 
 
-def named(event: Feedback, known: Sequence[Line]) -> Feedback:
-    """Give a correction that has only the name of the reward it corrects a name of its own.
+def named(event: Feedback, known: Sequence[FeedbackRecord]) -> Feedback:
+    """Return a correction that has only the name of the reward it corrects a name of its own.
 
-    `known` are the lines about the decision. Sent again, it gets the same name; it is another one
+    `known` are the records about the decision. Sent again, it gets the same name; it is another one
     if a different correction came in between.
     """
     if not isinstance(event, Rewarded) or event.target != UNNAMED:
@@ -130,8 +135,8 @@ def _one(kind: str) -> str:
     return f"{'an' if kind == 'adjust' else 'a'} {kind}"
 
 
-def _moment(line: Feedback) -> int | None:
-    return None if line.occurred_at is None else moment(line.occurred_at)
+def _moment(record: Feedback) -> int | None:
+    return None if record.occurred_at is None else moment(record.occurred_at)
 
 
 def _occurred(written: str | None) -> int | None:

@@ -22,7 +22,7 @@ def new_key() -> str:
 
 
 def key_event(at: int, key: str, name: str, scopes: tuple[Scope, ...]) -> KeyMade:
-    """Give the line that makes a key valid."""
+    """Return the record that makes a key valid."""
     if len(key) < SHORTEST or not key.isascii() or any(sign.isspace() for sign in key):
         raise InvalidInput(
             f"a key must have at least {SHORTEST} characters, ASCII and without spaces: "
@@ -45,14 +45,14 @@ class Keyring:
 
     def revoke(self, key_id: str) -> None:
         """Let a key be valid no more."""
-        self._keys = {place: event for place, event in self._keys.items() if event.id != key_id}
+        self._keys = {index: event for index, event in self._keys.items() if event.id != key_id}
 
     def find(self, key_id: str) -> KeyMade | None:
         """Find a key by its id."""
         return next((event for event in self._keys.values() if event.id == key_id), None)
 
     def scopes(self, key: str) -> frozenset[Scope] | None:
-        """Give what a key may do; None for a key that is not valid.
+        """Return what a key may do; None for a key that is not valid.
 
         What is looked up is a part of a digest, and the whole is compared in constant time, so
         that the time taken says nothing about any key.
@@ -66,8 +66,8 @@ class Keyring:
     def views(self) -> list[KeyView]:
         """List the keys, without their secrets."""
         return [
-            KeyView(event.id, event.name, list(event.scopes), text(event.at))
-            for event in sorted(self._keys.values(), key=lambda event: event.at)
+            KeyView(event.id, event.name, list(event.scopes), text(event.recorded_at))
+            for event in sorted(self._keys.values(), key=lambda event: event.recorded_at)
         ]
 
     def admins(self) -> int:

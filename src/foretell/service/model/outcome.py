@@ -1,4 +1,4 @@
-"""What one decision stands at: a pure function of its lines in the log, in any order.
+"""What one decision stands at: a pure function of its records in the log, in any order.
 
 A decision has two windows, which close by server time. Silence is not an outcome until its
 window closes: what arrives early (clicks, conversions) is held until then, because what does
@@ -12,7 +12,14 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from foretell.service.model.events import Decided, Feedback, Kept, Rewarded, Setup, Signalled
+from foretell.service.model.events import (
+    CampaignConfig,
+    Decided,
+    Feedback,
+    Kept,
+    Rewarded,
+    Signalled,
+)
 
 GRID = 10_000
 """Windows close on whole multiples of so many microseconds, many at a time."""
@@ -26,16 +33,16 @@ class Window(NamedTuple):
 
     @classmethod
     def of(cls, seconds: float, kept: Kept) -> Window:
-        """Give a window of so many seconds."""
+        """Return a window of so many seconds."""
         return cls(round(seconds * 1e6), tuple((upto, round(one * 1e6)) for upto, one in kept))
 
-    def closes(self, made: int) -> int:
-        """Give the moment at which the window of a decision closes."""
+    def closes(self, decided_at: int) -> int:
+        """Return the moment at which the window of a decision closes."""
         length = self.length
         for upto, shorter in self.kept:
-            if made <= upto:
+            if decided_at <= upto:
                 length = min(length, shorter)
-        return -(-(made + length) // GRID) * GRID
+        return -(-(decided_at + length) // GRID) * GRID
 
 
 class Rules(NamedTuple):
@@ -48,44 +55,46 @@ class Rules(NamedTuple):
     default_reward: float
 
     @classmethod
-    def of(cls, setup: Setup) -> Rules:
-        """Give the rules of a campaign."""
+    def of(cls, config: CampaignConfig) -> Rules:
+        """Return the rules of a campaign."""
         return cls(
-            signal_window=Window.of(setup.signal_window, setup.kept_signal_windows),
-            reward_window=Window.of(setup.reward_window, setup.kept_reward_windows),
-            signal_default=setup.signal_silence == "default",
-            reward_default=setup.reward_silence == "default",
-            default_reward=setup.default_reward,
+            signal_window=Window.of(config.signal_window, config.kept_signal_windows),
+            reward_window=Window.of(config.reward_window, config.kept_reward_windows),
+            signal_default=config.signal_silence == "default",
+            reward_default=config.reward_silence == "default",
+            default_reward=config.default_reward,
         )
 
-    def signal_due(self, made: int) -> int:
-        """Give the moment at which the signal window of a decision closes."""
-        return self.signal_window.closes(made)
+    def signal_due(self, decided_at: int) -> int:
+        """Return the moment at which the signal window of a decision closes."""
+        return self.signal_window.closes(decided_at)
 
-    def reward_due(self, made: int) -> int:
-        """Give the moment at which the reward window of a decision closes."""
-        return self.reward_window.closes(made)
+    def reward_due(self, decided_at: int) -> int:
+        """Return the moment at which the reward window of a decision closes."""
+        return self.reward_window.closes(decided_at)
 
 
-class Line(NamedTuple):
-    """A line of the log about a decision."""
+class FeedbackRecord(NamedTuple):
+    """A record of the log about a decision."""
 
     seq: int
     event: Feedback
 
 
-class Facts(NamedTuple):
+class DecisionRecords(NamedTuple):
     """All that the log says about one decision, in log order."""
 
     decided: Decided
-    lines: list[Line]
+    feedback: list[FeedbackRecord]
 
-    def until(self, seq: int) -> Facts:
-        """Give what the log said up to a line."""
-        return Facts(self.decided, [line for line in self.lines if line.seq <= seq])
+    def until(self, seq: int) -> DecisionRecords:
+        """Return what the log said up to a record."""
+        return DecisionRecords(
+            self.decided, [record for record in self.feedback if record.seq <= seq]
+        )
 
 
-class Standing(NamedTuple):
+class Outcome(NamedTuple):
     """The signal and the natural reward that count; None while they are not settled.
 
     A reward counts only once its signal does.
@@ -95,44 +104,48 @@ class Standing(NamedTuple):
     reward: float | None
 
 
-NOTHING = Standing(None, None)
+NOTHING = Outcome(None, None)
 
 
-def standing(rules: Rules, facts: Facts, now: int, reward_now: int | None = None) -> Standing:
-    """Give what a decision stands at: the strongest signal, and the sum of its rewards.
+def outcome_of(
+    rules: Rules, records: DecisionRecords, now: int, reward_now: int | None = None
+) -> Outcome:
+    """Return what a decision stands at: the strongest signal, and the sum of its rewards.
 
     `reward_now` tells the windows of rewards another time: of two windows that close at the same
     moment that of the signal is the first.
     """
-    signal = _signal(rules, facts, now)
+    signal = _signal(rules, records, now)
     if signal is None:
         return NOTHING
-    return Standing(signal, settled_reward(rules, facts, now if reward_now is None else reward_now))
+    return Outcome(
+        signal, settled_reward(rules, records, now if reward_now is None else reward_now)
+    )
 
 
-def _signal(rules: Rules, facts: Facts, now: int) -> int | None:
-    due = rules.signal_due(facts.decided.at)
+def _signal(rules: Rules, records: DecisionRecords, now: int) -> int | None:
+    due = rules.signal_due(records.decided.recorded_at)
     if rules.signal_default and now < due:
         return None
-    seen = [event for _, event in facts.lines if isinstance(event, Signalled)]
-    timely = [event.signal for event in seen if event.at < due]
+    seen = [event for _, event in records.feedback if isinstance(event, Signalled)]
+    timely = [event.signal for event in seen if event.recorded_at < due]
     counted = timely or [event.signal for event in seen]
     if counted:
         return max(counted)
     return 0 if rules.signal_default else None
 
 
-def settled_reward(rules: Rules, facts: Facts, now: int) -> float | None:
-    """Give the natural reward of a decision, whatever its signal; None while it is open."""
-    if rules.reward_default and now < rules.reward_due(facts.decided.at):
+def settled_reward(rules: Rules, records: DecisionRecords, now: int) -> float | None:
+    """Return the natural reward of a decision, whatever its signal; None while it is open."""
+    if rules.reward_default and now < rules.reward_due(records.decided.recorded_at):
         return None
-    total = total_reward(rewards(facts.lines))
+    total = total_reward(rewards(records.feedback))
     return rules.default_reward if total is None and rules.reward_default else total
 
 
-def rewards(lines: Iterable[Line]) -> list[Rewarded]:
-    """Give the rewards and corrections among lines."""
-    return [event for _, event in lines if isinstance(event, Rewarded)]
+def rewards(records: Iterable[FeedbackRecord]) -> list[Rewarded]:
+    """Return the rewards and corrections among records."""
+    return [event for _, event in records if isinstance(event, Rewarded)]
 
 
 def total_reward(events: Sequence[Rewarded]) -> float | None:
@@ -151,7 +164,7 @@ def total_reward(events: Sequence[Rewarded]) -> float | None:
 
 
 def lacks_target(event: Rewarded, events: Sequence[Rewarded]) -> bool:
-    """Tell whether this corrects a reward that is not among the events."""
+    """Return whether this corrects a reward that is not among the events."""
     return event.kind != "reward" and all(
         one.kind != "reward" or one.event_id != event.target for one in events
     )
@@ -163,27 +176,27 @@ def unmatched(events: Sequence[Rewarded]) -> int:
 
 
 def _moment(event: Rewarded) -> tuple[int, str]:
-    return event.at if event.occurred is None else event.occurred, event.event_id
+    return event.recorded_at if event.occurred is None else event.occurred, event.event_id
 
 
-def first_signal(rules: Rules, facts: Facts) -> int | None:
-    """Give the first signal that came within the window."""
-    due = rules.signal_due(facts.decided.at)
-    for _, event in facts.lines:
-        if isinstance(event, Signalled) and event.at < due:
+def first_signal(rules: Rules, records: DecisionRecords) -> int | None:
+    """Return the first signal that came within the window."""
+    due = rules.signal_due(records.decided.recorded_at)
+    for _, event in records.feedback:
+        if isinstance(event, Signalled) and event.recorded_at < due:
             return event.signal
     return None
 
 
-def first_reward(rules: Rules, facts: Facts) -> float | None:
-    """Give the reward that a decision stood at when it first had one."""
-    due = rules.reward_due(facts.decided.at)
+def first_reward(rules: Rules, records: DecisionRecords) -> float | None:
+    """Return the reward that a decision stood at when it first had one."""
+    due = rules.reward_due(records.decided.recorded_at)
     if rules.reward_default:
-        timely = [event for event in rewards(facts.lines) if event.at < due]
+        timely = [event for event in rewards(records.feedback) if event.recorded_at < due]
         total = total_reward(timely)
         return rules.default_reward if total is None else total
     seen: list[Rewarded] = []
-    for event in rewards(facts.lines):
+    for event in rewards(records.feedback):
         seen.append(event)
         total = total_reward(seen)
         if total is not None:
@@ -191,7 +204,9 @@ def first_reward(rules: Rules, facts: Facts) -> float | None:
     return None
 
 
-def timely(rules: Rules, facts: Facts) -> Facts:
-    """Give what had come when the signal window closed."""
-    due = rules.signal_due(facts.decided.at)
-    return Facts(facts.decided, [line for line in facts.lines if line.event.at < due])
+def timely(rules: Rules, records: DecisionRecords) -> DecisionRecords:
+    """Return what had come when the signal window closed."""
+    due = rules.signal_due(records.decided.recorded_at)
+    return DecisionRecords(
+        records.decided, [record for record in records.feedback if record.event.recorded_at < due]
+    )

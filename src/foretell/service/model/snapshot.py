@@ -1,4 +1,4 @@
-"""A campaign as it was at a line of the log, so that a start need not read everything."""
+"""A campaign as it was at a record of the log, so that a start need not read everything."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from foretell.policies.state import leaves
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.delivered import Refold
-from foretell.service.model.events import Setup
+from foretell.service.model.delivered import LastRefit
+from foretell.service.model.events import CampaignConfig
 
 Packed = tuple[str, list[int], bytes]
 
@@ -23,59 +23,59 @@ class Snapshot(Struct, array_like=True):
     """All that a campaign knows."""
 
     version: str
-    setup: Setup
+    config: CampaignConfig
     seq: int
-    places: tuple[int, ...]
-    refold: Refold
+    indices: tuple[int, ...]
+    refit: LastRefit
     state: dict[str, Packed]
-    tally: dict[str, Packed]
+    counters: dict[str, Packed]
 
 
 FOLD = ("campaign", "capabilities", "counters", "delivered", "outcome", "prefetch")
 """The modules that make a state of a log."""
-PLACES = (
+CURSORS = (
     "as_of",
     "decided",
-    "signal_place",
-    "reward_place",
+    "signal_cursor",
+    "reward_cursor",
     "signal_next",
     "reward_next",
 )
 
 
 def pack(campaign: Campaign) -> bytes:
-    """Give a campaign as bytes."""
+    """Return a campaign as bytes."""
     return msgspec.msgpack.encode(
         Snapshot(
             policy_version(),
-            campaign.setup,
+            campaign.config,
             campaign.seq,
-            tuple(getattr(campaign, name) for name in PLACES),
-            campaign.refold,
+            tuple(getattr(campaign, name) for name in CURSORS),
+            campaign.refit,
             {name: _packed(value) for name, value in leaves(campaign.state)},
-            {name: _packed(value) for name, value in campaign.tally.arrays().items()},
+            {name: _packed(value) for name, value in campaign.counters.arrays().items()},
         )
     )
 
 
 def unpack(body: bytes) -> Campaign | None:
-    """Give the campaign; None where it was packed by policies of another version."""
+    """Return the campaign; None where it was packed by policies of another version."""
     snapshot = msgspec.msgpack.decode(body, type=Snapshot)
     if snapshot.version != policy_version():
         return None
-    campaign = Campaign(snapshot.setup)
-    campaign.seq, campaign.refold = snapshot.seq, snapshot.refold
-    for name, place in zip(PLACES, snapshot.places, strict=True):
-        setattr(campaign, name, place)
+    campaign = Campaign(snapshot.config)
+    campaign.seq, campaign.refit = snapshot.seq, snapshot.refit
+    for name, index in zip(CURSORS, snapshot.indices, strict=True):
+        setattr(campaign, name, index)
     for name, value in leaves(campaign.state):
         if isinstance(value, np.ndarray):
             value[...] = _unpacked(snapshot.state[name])
-    campaign.tally.restore({name: _unpacked(one) for name, one in snapshot.tally.items()})
+    campaign.counters.restore({name: _unpacked(one) for name, one in snapshot.counters.items()})
     return campaign
 
 
 def digest(body: bytes) -> bytes:
-    """Give what a stored snapshot is checked by."""
+    """Return what a stored snapshot is checked by."""
     return hashlib.sha256(body).digest()
 
 

@@ -6,53 +6,55 @@ import math
 from collections.abc import Iterable
 
 from foretell import protocol
-from foretell.service.model.events import Rewarded, Setup, Signalled
-from foretell.service.model.outcome import Facts, Rules, standing
+from foretell.service.model.events import CampaignConfig, Rewarded, Signalled
+from foretell.service.model.outcome import DecisionRecords, Rules, outcome_of
 
 AGES = 40
 """Points of a delay curve."""
 
 
-def delays(setup: Setup, rules: Rules, every: Iterable[Facts], now: int) -> protocol.Delays:
-    """Give the ages at which a decision's signal first came, and its first reward.
+def delays(
+    config: CampaignConfig, rules: Rules, every: Iterable[DecisionRecords], now: int
+) -> protocol.DelayReport:
+    """Return the ages at which a decision's signal first came, and its first reward.
 
     Decisions are told apart by the signal that they stand at; those whose signal is open count in
     the total only.
     """
-    signal_ages: list[list[float]] = [[] for _ in setup.signals]
-    reward_ages: list[list[float]] = [[] for _ in setup.signals]
-    decisions = [0] * len(setup.signals)
+    signal_ages: list[list[float]] = [[] for _ in config.signals]
+    reward_ages: list[list[float]] = [[] for _ in config.signals]
+    decisions = [0] * len(config.signals)
     total = 0
-    for facts in every:
+    for records in every:
         total += 1
-        stands = standing(rules, facts, now).signal
-        if stands is None:
+        outcome = outcome_of(rules, records, now).signal
+        if outcome is None:
             continue
-        decisions[stands] += 1
-        made = facts.decided.at
-        for event in _firsts(facts, stands):
+        decisions[outcome] += 1
+        decided_at = records.decided.recorded_at
+        for event in _firsts(records, outcome):
             ages = signal_ages if isinstance(event, Signalled) else reward_ages
-            ages[stands].append((event.at - made) / 1e6)
-    return protocol.Delays(
-        setup.name,
+            ages[outcome].append((event.recorded_at - decided_at) / 1e6)
+    return protocol.DelayReport(
+        config.name,
         total,
-        [_curve(*one) for one in zip(setup.signals, decisions, signal_ages, strict=True)],
-        [_curve(*one) for one in zip(setup.signals, decisions, reward_ages, strict=True)],
+        [_curve(*one) for one in zip(config.signals, decisions, signal_ages, strict=True)],
+        [_curve(*one) for one in zip(config.signals, decisions, reward_ages, strict=True)],
     )
 
 
-def _firsts(facts: Facts, signal: int) -> Iterable[Signalled | Rewarded]:
-    """Give the first event of a signal, and the first reward; a correction is none."""
+def _firsts(records: DecisionRecords, signal: int) -> Iterable[Signalled | Rewarded]:
+    """Return the first event of a signal, and the first reward; a correction is none."""
     found: dict[type, Signalled | Rewarded] = {}
-    for _, event in facts.lines:
+    for _, event in records.feedback:
         counts = event.signal == signal if isinstance(event, Signalled) else event.kind == "reward"
         if counts:
             found.setdefault(type(event), event)
     return found.values()
 
 
-def _curve(signal: str, decisions: int, ages: list[float]) -> protocol.DelayRow:
+def _curve(signal: str, decisions: int, ages: list[float]) -> protocol.DelayCurve:
     ordered = sorted(ages)
-    shares = [(place + 1) / AGES for place in range(AGES)] if ordered else []
+    shares = [(index + 1) / AGES for index in range(AGES)] if ordered else []
     points = [ordered[max(0, math.ceil(share * len(ordered)) - 1)] for share in shares]
-    return protocol.DelayRow(signal, decisions, len(ordered), points, shares)
+    return protocol.DelayCurve(signal, decisions, len(ordered), points, shares)

@@ -7,150 +7,152 @@ from typing import Any
 import numpy as np
 
 from foretell import protocol
-from foretell.service.model.active_campaign import Running
+from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.counters import COUNTS
-from foretell.service.model.events import Setup
+from foretell.service.model.events import CampaignConfig
 from foretell.service.model.timestamps import text
 from foretell.stats.change_points import change_places
 from foretell.stats.estimate import Worth, worth_of_action, worth_of_signal
 from foretell.types import GRAIN
 
 
-def report(live: Running, head: int) -> protocol.Report:
-    """Give the report of a campaign."""
-    campaign, setup, tally = live.campaign, live.setup, live.campaign.tally
-    counts = protocol.Counts(
-        **{name: int(tally.counts[place]) for place, name in enumerate(COUNTS)}
+def report(active: ActiveCampaign, head: int) -> protocol.CampaignReport:
+    """Return the report of a campaign."""
+    campaign, config, counters = active.campaign, active.config, active.campaign.counters
+    counts = protocol.ReportCounts(
+        **{name: int(counters.counts[index]) for index, name in enumerate(COUNTS)}
     )
-    counts.duplicates = live.counts.get("duplicates", 0)
-    counts.rejected = live.counts.get("rejected", 0)
-    counts.open_signals = campaign.decided - int(tally.seen.sum())
-    counts.open_rewards = campaign.decided - int(tally.paid.sum())
-    return protocol.Report(
-        campaign=setup.name,
-        status=setup.status,
-        policy=setup.policy,
+    counts.duplicates = active.counts.get("duplicates", 0)
+    counts.rejected = active.counts.get("rejected", 0)
+    counts.open_signals = campaign.decided - int(counters.seen.sum())
+    counts.open_rewards = campaign.decided - int(counters.paid.sum())
+    return protocol.CampaignReport(
+        campaign=config.name,
+        status=config.status,
+        policy=config.policy,
         counts=counts,
-        actions=_actions(live),
-        signals=signal_rows(live),
+        actions=_actions(active),
+        signals=signal_rows(active),
         log=protocol.LogReport(head, text(campaign.as_of), campaign.digest()),
     )
 
 
-def _actions(live: Running) -> list[protocol.ActionReport]:
-    """Give each action's traffic and value: its signals' shares times what each is worth."""
-    setup, tally = live.setup, live.campaign.tally
-    decided = tally.decided.sum(axis=0)
-    signals = _worths(live)
+def _actions(active: ActiveCampaign) -> list[protocol.ActionReport]:
+    """Return each action's traffic and value: its signals' shares times what each is worth."""
+    config, counters = active.config, active.campaign.counters
+    decided = counters.decided.sum(axis=0)
+    signals = _worths(active)
     return [
         protocol.ActionReport(
             action,
-            setup.standing[place],
-            int(decided[place]),
-            float(decided[place] / max(1, decided.sum())),
-            *_told(setup, worth_of_action(tally.seen[place], signals)),
+            config.action_status[index],
+            int(decided[index]),
+            float(decided[index] / max(1, decided.sum())),
+            *_told(config, worth_of_action(counters.seen[index], signals)),
         )
-        for place, action in enumerate(setup.actions)
+        for index, action in enumerate(config.actions)
     ]
 
 
-def signal_rows(live: Running) -> list[protocol.SignalReportRow]:
-    """Give what each signal is worth."""
-    setup, tally = live.setup, live.campaign.tally
+def signal_rows(active: ActiveCampaign) -> list[protocol.SignalReportRow]:
+    """Return what each signal is worth."""
+    config, counters = active.config, active.campaign.counters
     return [
         protocol.SignalReportRow(
             signal,
-            *_told(setup, worth),
-            int(tally.paid[:, place].sum()),
-            int(tally.seen[:, place].sum()),
+            *_told(config, worth),
+            int(counters.paid[:, index].sum()),
+            int(counters.seen[:, index].sum()),
         )
-        for place, (signal, worth) in enumerate(zip(setup.signals, _worths(live), strict=True))
+        for index, (signal, worth) in enumerate(zip(config.signals, _worths(active), strict=True))
     ]
 
 
-def _worths(live: Running) -> list[Worth | None]:
-    tally = live.campaign.tally
-    every = zip(tally.paid.sum(axis=0), tally.grains.sum(axis=0), strict=True)
+def _worths(active: ActiveCampaign) -> list[Worth | None]:
+    counters = active.campaign.counters
+    every = zip(counters.paid.sum(axis=0), counters.grains.sum(axis=0), strict=True)
     return [worth_of_signal(int(paid), int(grains)) for paid, grains in every]
 
 
-def _told(setup: Setup, worth: Worth | None) -> tuple[float | None, float | None, float | None]:
-    """Give a worth in the unit of the campaign's rewards."""
+def _told(
+    config: CampaignConfig, worth: Worth | None
+) -> tuple[float | None, float | None, float | None]:
+    """Return a worth in the unit of the campaign's rewards."""
     if worth is None:
         return None, None, None
-    mean, low, high = (_natural(setup, one) for one in worth)
+    mean, low, high = (_natural(config, one) for one in worth)
     return mean, low, high
 
 
-def signals(live: Running) -> protocol.SignalTable:
-    """Give the settled signals by action."""
-    setup, tally = live.setup, live.campaign.tally
+def signals(active: ActiveCampaign) -> protocol.SignalTable:
+    """Return the settled signals by action."""
+    config, counters = active.config, active.campaign.counters
     rows = [
         protocol.SignalTableRow(
             action,
-            int(tally.seen[place].sum()),
-            _rates(setup, tally.seen[place]),
+            int(counters.seen[index].sum()),
+            _rates(config, counters.seen[index]),
         )
-        for place, action in enumerate(setup.actions)
+        for index, action in enumerate(config.actions)
     ]
-    return protocol.SignalTable(setup.name, rows, signal_rows(live))
+    return protocol.SignalTable(config.name, rows, signal_rows(active))
 
 
-def timeseries(live: Running) -> protocol.Timeseries:
-    """Give the campaign over time."""
-    setup, tally = live.setup, live.campaign.tally
-    first, width = int(tally.clock[0]), int(tally.clock[1])
+def timeseries(active: ActiveCampaign) -> protocol.Timeseries:
+    """Return the campaign over time."""
+    config, counters = active.config, active.campaign.counters
+    first, width = int(counters.clock[0]), int(counters.clock[1])
     points = []
-    filled = np.flatnonzero(tally.decided.sum(axis=1))
+    filled = np.flatnonzero(counters.decided.sum(axis=1))
     for stretch in range(int(filled[-1]) + 1 if filled.size else 0):
-        paid, grains = (int(one) for one in tally.rewarded[stretch])
-        decisions = tally.decided[stretch]
+        paid, grains = (int(one) for one in counters.rewarded[stretch])
+        decisions = counters.decided[stretch]
         points.append(
             protocol.SeriesPoint(
                 at=text(first + stretch * width),
                 decisions={
-                    setup.actions[place]: int(decisions[place])
-                    for place in np.flatnonzero(decisions)
+                    config.actions[index]: int(decisions[index])
+                    for index in np.flatnonzero(decisions)
                 },
                 signals={
                     name: int(count)
                     for name, count in zip(
-                        setup.signals, tally.signalled[stretch].sum(axis=0), strict=True
+                        config.signals, counters.signalled[stretch].sum(axis=0), strict=True
                     )
                 },
                 rewards=paid,
-                reward=_natural(setup, grains / GRAIN / paid) if paid else None,
+                reward=_natural(config, grains / GRAIN / paid) if paid else None,
                 mature=paid == int(decisions.sum()),
             )
         )
-    return protocol.Timeseries(setup.name, width / 1e6, points)
+    return protocol.Timeseries(config.name, width / 1e6, points)
 
 
-def changes(live: Running) -> protocol.Changes:
-    """Give the moments at which the signals of an action changed."""
-    setup, tally = live.setup, live.campaign.tally
+def changes(active: ActiveCampaign) -> protocol.SignalChanges:
+    """Return the moments at which the signals of an action changed."""
+    config, counters = active.config, active.campaign.counters
     found = []
-    for place, action in enumerate(setup.actions):
-        counts = tally.signalled[:, place]
-        places = change_places(counts, len(setup.actions))
-        edges = [0, *places, len(counts)]
-        for number, stretch in enumerate(places):
+    for index, action in enumerate(config.actions):
+        counts = counters.signalled[:, index]
+        indices = change_places(counts, len(config.actions))
+        edges = [0, *indices, len(counts)]
+        for number, stretch in enumerate(indices):
             found.append(
-                protocol.Change(
+                protocol.SignalChange(
                     action,
-                    text(int(tally.clock[0] + stretch * tally.clock[1])),
-                    _rates(setup, counts[edges[number] : stretch].sum(axis=0)),
-                    _rates(setup, counts[stretch : edges[number + 2]].sum(axis=0)),
+                    text(int(counters.clock[0] + stretch * counters.clock[1])),
+                    _rates(config, counts[edges[number] : stretch].sum(axis=0)),
+                    _rates(config, counts[stretch : edges[number + 2]].sum(axis=0)),
                 )
             )
-    return protocol.Changes(setup.name, found)
+    return protocol.SignalChanges(config.name, found)
 
 
-def _rates(setup: Setup, counts: Any) -> dict[str, float]:
+def _rates(config: CampaignConfig, counts: Any) -> dict[str, float]:
     total = max(1, int(counts.sum()))
-    return {name: float(one / total) for name, one in zip(setup.signals, counts, strict=True)}
+    return {name: float(one / total) for name, one in zip(config.signals, counts, strict=True)}
 
 
-def _natural(setup: Setup, unit: float) -> float:
-    low, high = setup.reward_range
+def _natural(config: CampaignConfig, unit: float) -> float:
+    low, high = config.reward_range
     return low + unit * (high - low)

@@ -1,4 +1,4 @@
-"""Whole databases: copied while they are used, checked line by line."""
+"""Whole databases: copied while they are used, checked record by record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from foretell.service.model.errors import Damaged
 class Found(NamedTuple):
     """What a check has found."""
 
-    lines: int
+    records: int
     snapshots: int
     damage: list[str]
     """A sentence for each thing that is damaged."""
@@ -68,7 +68,7 @@ def write_out(path: str, part: str) -> None:
 
 
 def meta_of(path: str, name: str) -> Any:
-    """Give a value that a database keeps beside its log; None where it has none."""
+    """Return a value that a database keeps beside its log; None where it has none."""
     connection = connect(path, write=False)
     try:
         return connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
@@ -77,7 +77,7 @@ def meta_of(path: str, name: str) -> Any:
 
 
 def verified(path: str, breathe: Callable[[], None] = lambda: None) -> Found:
-    """Check a database whole: its pages, every line, the chain, contexts and snapshots.
+    """Check a database whole: its pages, every record, the chain, contexts and snapshots.
 
     `breathe` is called now and then, to go slowly.
     """
@@ -98,23 +98,25 @@ Breathe = Callable[[], None]
 
 
 def _lines(connection: apsw.Connection, found: Found, breathe: Breathe) -> Found:
-    link, expected, lines = ROOT, 1, 0
+    link, expected, records = ROOT, 1, 0
     for row in connection.execute(f"SELECT {COLUMNS} FROM events ORDER BY seq"):
-        lines += 1
-        if lines % 256 == 0:
+        records += 1
+        if records % 256 == 0:
             breathe()
         if expected < row[0]:
-            found.damage.append(f"line {expected} is missing")
+            found.damage.append(f"record {expected} is missing")
         else:
             try:
                 event_of(row)
                 if link_after(link, row[5], row[4]) != row[6]:
-                    found.damage.append(f"line {row[0]} does not follow from the line before it")
+                    found.damage.append(
+                        f"record {row[0]} does not follow from the record before it"
+                    )
             except Damaged as error:
-                found.damage.append(f"line {error.seq} does not match its checksum")
+                found.damage.append(f"record {error.seq} does not match its checksum")
         whole = isinstance(row[6], bytes) and len(row[6]) == LINK
         link, expected = row[6] if whole else ROOT, row[0] + 1
-    return found._replace(lines=lines)
+    return found._replace(records=records)
 
 
 def _contexts(connection: apsw.Connection, found: Found, breathe: Breathe) -> Found:
@@ -123,20 +125,20 @@ def _contexts(connection: apsw.Connection, found: Found, breathe: Breathe) -> Fo
         if number % 256 == 0:
             breathe()
         if not sound(*row):
-            found.damage.append(f"the context of line {row[0]} does not match its checksum")
+            found.damage.append(f"the context of record {row[0]} does not match its checksum")
     return found
 
 
 def _snapshots(connection: apsw.Connection, found: Found, breathe: Breathe) -> Found:
     snapshots = 0
-    for campaign, seq, body, stored in connection.execute(
+    for campaign, seq, body, record in connection.execute(
         "SELECT campaign, seq, body, digest FROM snapshots"
     ):
         snapshots += 1
         breathe()
-        if not sealed(campaign, seq, body, stored):
+        if not sealed(campaign, seq, body, record):
             found.damage.append(
-                f"the snapshot of campaign {campaign} at line {seq} does not match its checksum"
+                f"the snapshot of campaign {campaign} at record {seq} does not match its checksum"
             )
     return found._replace(snapshots=snapshots)
 

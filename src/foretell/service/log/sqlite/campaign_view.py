@@ -1,6 +1,6 @@
-"""The lines of one campaign up to one line, on a connection that only reads.
+"""The records of one campaign up to one record, on a connection that only reads.
 
-A server may be writing to the same database: lines that come later are not seen.
+A server may be writing to the same database: records that come later are not seen.
 """
 
 from __future__ import annotations
@@ -14,51 +14,51 @@ import apsw
 from foretell.errors import DamagedFile
 from foretell.service.log.record import COLUMNS, event_of
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.log.sqlite.reader import Lines, Stored
+from foretell.service.log.sqlite.reader import LogReader, Record
 
 
-class View(Lines):
+class CampaignReader(LogReader):
     """A log that ends at `head`, and has one campaign."""
 
     def __init__(self, reader: apsw.Connection, campaign: int) -> None:
-        """Read up to the newest line."""
+        """Read up to the newest record."""
         super().__init__(reader)
         self.campaign = campaign
 
-    def scan(self, after: int = 0, upto: int | None = None) -> Iterator[Stored]:
-        """Read the campaign's lines after one in order; whoever checks the chain reads all."""
+    def scan(self, after: int = 0, upto: int | None = None) -> Iterator[Record]:
+        """Read the campaign's records after one in order; whoever checks the chain reads all."""
         last = self.head if upto is None else min(upto, self.head)
         for row in self.reader.execute(
             f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND seq > ? AND seq <= ? "
             "ORDER BY seq",
             (self.campaign, after, last),
         ):
-            yield Stored(row[0], row[1], event_of(row))
+            yield Record(row[0], row[1], event_of(row))
 
-    def _read(self, where: str, bindings: tuple[Any, ...], before: int | None) -> list[Stored]:
+    def _read(self, where: str, bindings: tuple[Any, ...], before: int | None) -> list[Record]:
         end = self.head + 1
         return super()._read(where, bindings, end if before is None else min(before, end))
 
 
 @contextmanager
-def viewed(path: str, campaign: int) -> Iterator[View]:
+def open_campaign_reader(path: str, campaign: int) -> Iterator[CampaignReader]:
     """Open a campaign to be read; what cannot be read is raised as damage."""
     reader = connect(path, write=False)
     try:
-        yield View(reader, campaign)
+        yield CampaignReader(reader, campaign)
     except apsw.Error as error:
-        raise DamagedFile(f"the lines of campaign {campaign} cannot be read: {error}") from None
+        raise DamagedFile(f"the records of campaign {campaign} cannot be read: {error}") from None
     finally:
         reader.close()
 
 
 def last_campaign(path: str) -> int:
-    """Give the number of the newest campaign, 0 where there is none."""
-    with viewed(path, 0) as log:
+    """Return the number of the newest campaign, 0 where there is none."""
+    with open_campaign_reader(path, 0) as log:
         return log.reader.execute("SELECT ifnull(max(campaign), 0) FROM events").get
 
 
-def last_line(path: str) -> int:
-    """Give the number of the newest line, 0 where there is none."""
-    with viewed(path, 0) as log:
+def last_seq(path: str) -> int:
+    """Return the number of the newest record, 0 where there is none."""
+    with open_campaign_reader(path, 0) as log:
         return log.head

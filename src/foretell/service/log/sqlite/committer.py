@@ -1,9 +1,9 @@
-"""Making lines durable: one transaction for whatever queued while the last one was committed.
+"""Making records durable: one transaction for whatever queued while the last one was committed.
 
-Lines are inserted by the thread of the event loop, which is where they are made; only the commit,
-which waits for the disk, runs in a thread of its own. While it runs, lines queue; when it is
+Records are inserted by the thread of the event loop, which is where they are made; only the commit,
+which waits for the disk, runs in a thread of its own. While it runs, records queue; when it is
 done, all of them go into the next transaction. Whoever waits, waits for a whole transaction. A
-line that nobody else waits beside is committed at once where the disk is quick: two changes of
+record that nobody else waits beside is committed at once where the disk is quick: two changes of
 thread would take longer than the disk.
 """
 
@@ -22,7 +22,7 @@ from foretell.service.log.sqlite.connection import BUSY_MILLISECONDS
 from foretell.service.model.errors import LogClosed
 
 QUICK = 0.003
-"""Seconds: if the last commit took less, a line that is alone is committed without the thread."""
+"""Seconds: if the last commit took less, a record that is alone is committed without the thread."""
 Statement = tuple[str, tuple[Any, ...]]
 ROWS = 32
 """Rows that go into one statement."""
@@ -73,7 +73,7 @@ class Committer:
         self._thread.start()
 
     def add(self, row: tuple[Any, ...], *, strict: bool) -> None:
-        """Queue a line; `strict` ones wait for the disk even where decisions do not."""
+        """Queue a record; `strict` ones wait for the disk even where decisions do not."""
         self._rows.append(row)
         self._last = row[0]
         self._strict |= strict
@@ -86,11 +86,11 @@ class Committer:
 
     @property
     def queued(self) -> int:
-        """How many lines wait for the next transaction."""
+        """How many records wait for the next transaction."""
         return len(self._rows)
 
     def durable(self) -> asyncio.Future[None]:
-        """Give what is done when everything queued so far is durable, and fails if it is not."""
+        """Return what is done when everything queued so far is durable, and fails if it is not."""
         if self._rows or self._statements:
             return self._next
         if self._running is not None:

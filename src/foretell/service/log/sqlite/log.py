@@ -1,4 +1,4 @@
-"""The log in SQLite: lines are appended, and made durable together."""
+"""The log in SQLite: records are appended, and made durable together."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import msgspec
 
 from foretell.errors import DamagedFile
-from foretell.service.log.record import NO_ROUND, personal_check, record, seal
+from foretell.service.log.record import NO_ROUND, personal_check, seal, stored_row
 from foretell.service.log.sqlite.committer import Committer
 from foretell.service.log.sqlite.connection import connect, let_go
-from foretell.service.log.sqlite.reader import Lines, Stored
+from foretell.service.log.sqlite.reader import LogReader, Record
 from foretell.service.log.sqlite.wal import RELAXED, forgotten, write_again
 from foretell.service.model.errors import LogClosed
 from foretell.service.model.events import AnyEvent, Decided
 
 
-class Log(Lines):
-    """The lines of one database, with one connection that writes and one that reads."""
+class Log(LogReader):
+    """The records of one database, with one connection that writes and one that reads."""
 
     def __init__(
         self, path: str, *, vfs: str | None = None, relaxed: bool = False, check: bool = True
@@ -51,9 +51,9 @@ class Log(Lines):
         self.committer.committed = self.head
 
     def _last_at(self) -> int:
-        """Check the last line, whatever its number says, and give its time."""
+        """Check the last record, whatever its number says, and give its time."""
         last = self._read("true ORDER BY seq DESC LIMIT 1", (), None)
-        return next(self.scan(last[0].seq - 1)).event.at if last else 0
+        return next(self.scan(last[0].seq - 1)).event.recorded_at if last else 0
 
     def append(
         self,
@@ -64,17 +64,17 @@ class Log(Lines):
         unit: bytes | None = None,
         context: bytes = b"",
     ) -> int:
-        """Append a line and give its number; it is durable when `durable` is done.
+        """Append a record and give its number; it is durable when `durable` is done.
 
         `unit` and `context` are kept beside the log, where they can be erased.
         """
         if self.committer.error is not None:
             raise LogClosed("the log cannot be written: nothing was taken in, try again")
         seq = self.head + 1
-        row = record(seq, campaign, about, key, event, self.link)
+        row = stored_row(seq, campaign, about, key, event, self.link)
         self.head, self.link = seq, row.link
-        self.last_at = event.at
-        self.keep(Stored(seq, campaign, event), about, key, unit)
+        self.last_at = event.recorded_at
+        self.keep(Record(seq, campaign, event), about, key, unit)
         self.committer.add(row, strict=not isinstance(event, Decided))
         if unit is not None or context:
             check = personal_check(seq, campaign, unit, context)
@@ -84,7 +84,7 @@ class Log(Lines):
         return seq
 
     def durable(self) -> asyncio.Future[None]:
-        """Give what is done when everything appended so far is on disk."""
+        """Return what is done when everything appended so far is on disk."""
         return self.committer.durable()
 
     def erase(self, campaign: int, unit: bytes) -> int:
@@ -116,7 +116,7 @@ class Log(Lines):
         self.set_meta("snapshots", zlib.crc32(packed).to_bytes(4) + packed)
 
     def add_counts(self, campaign: int, name: str, by: int) -> None:
-        """Count what leaves no line: duplicates and rejections."""
+        """Count what leaves no record: duplicates and rejections."""
         self.committer.also(
             "INSERT INTO counters VALUES (?, ?, ?) "
             "ON CONFLICT DO UPDATE SET count = count + excluded.count",

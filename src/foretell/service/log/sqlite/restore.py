@@ -12,7 +12,7 @@ from foretell.errors import DamagedFile, ForetellError
 from foretell.files import sync
 from foretell.service.log.record import NO_ROUND
 from foretell.service.log.sqlite.backup import verified, write_out
-from foretell.service.log.sqlite.campaign_view import viewed
+from foretell.service.log.sqlite.campaign_view import open_campaign_reader
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.wal import forgotten
 from foretell.service.model.events import KeyMade, KeyRevoked
@@ -26,19 +26,19 @@ def check_copy(copy: str) -> None:
         raise DamagedFile(f"the copy cannot be used: {found.damage[0]}")
     if not _admins(copy):
         raise DamagedFile(
-            f"the copy cannot be used: its {found.lines:,} lines hold no admin key, "
+            f"the copy cannot be used: its {found.records:,} records hold no admin key, "
             f"and nobody could use the service: take another"
         )
 
 
 def _admins(copy: str) -> int:
     keyring = Keyring()
-    with viewed(copy, 0) as log:
-        for line in log.about(0, NO_ROUND):
-            if isinstance(line.event, KeyMade):
-                keyring.add(line.event)
-            elif isinstance(line.event, KeyRevoked):
-                keyring.revoke(line.event.id)
+    with open_campaign_reader(copy, 0) as log:
+        for record in log.about(0, NO_ROUND):
+            if isinstance(record.event, KeyMade):
+                keyring.add(record.event)
+            elif isinstance(record.event, KeyRevoked):
+                keyring.revoke(record.event.id)
     return keyring.admins()
 
 
@@ -69,7 +69,7 @@ def discard(part: str) -> None:
 
 
 def _kept(path: str) -> str | None:
-    """Give what is there another name; a journal that is damaged or left behind goes with it."""
+    """Return what is there another name; a journal that is damaged or left behind goes with it."""
     aside = _free_name(f"{path}.before-restore")
     if Path(path).exists():
         with suppress(ForetellError, apsw.Error):

@@ -1,4 +1,4 @@
-"""What is kept beside the lines: contexts, snapshots, counters and settings, checked when read."""
+"""What is kept beside the records: contexts, snapshots, counters, settings, checked when read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foretell.service.log.record import DamagedPages, sealed, sound
 from foretell.service.model.errors import Damaged, LogClosed
 
 
-class Beside:
+class SideTables:
     """A connection to a database that only reads."""
 
     def __init__(self, reader: apsw.Connection) -> None:
@@ -36,54 +36,54 @@ class Beside:
             raise DamagedPages(error) from None
 
     def _one(self, sql: str, bindings: tuple[Any, ...]) -> Any:
-        """Give the first row, or None."""
+        """Return the first row, or None."""
         return next(self._rows(sql, bindings), None)
 
     def context(self, seq: int) -> bytes:
-        """Give the context of a decision, empty where there is none."""
+        """Return the context of a decision, empty where there is none."""
         row = self._one(
             "SELECT seq, campaign, unit, context, checksum FROM personal WHERE seq = ?", (seq,)
         )
         if row is None:
             return b""
         if not sound(*row):
-            raise Damaged("the context of line", seq)
+            raise Damaged("the context of record", seq)
         return row[3]
 
     def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
-        """Give the newest snapshot of a campaign and its line, or raise `Damaged`."""
+        """Return the newest snapshot of a campaign and its record, or raise `Damaged`."""
         row = self._one(
             "SELECT seq, body, digest FROM snapshots WHERE campaign = ? ORDER BY seq DESC LIMIT 1",
             (campaign,),
         )
         if row is None:
             return None
-        seq, body, stored = row
-        if not sealed(campaign, seq, body, stored):
-            raise Damaged("the snapshot at line", seq)
+        seq, body, record = row
+        if not sealed(campaign, seq, body, record):
+            raise Damaged("the snapshot at record", seq)
         return seq, body
 
     def snapshot_at(self, campaign: int, seq: int) -> bytes:
-        """Give the newest snapshot, which must be that of a line, or raise `Damaged`."""
+        """Return the newest snapshot, which must be that of a record, or raise `Damaged`."""
         found = self.snapshot(campaign)
         if found is None or found[0] != seq:
-            raise Damaged("the snapshot at line", seq)
+            raise Damaged("the snapshot at record", seq)
         return found[1]
 
     def kept(self) -> tuple[int, dict[int, int]]:
-        """Give the line up to which snapshots are kept, and that of each campaign's newest."""
+        """Return the record up to which snapshots are kept, and that of each campaign's newest."""
         packed = self.meta("snapshots")
         if packed is None:
             return 0, {}
         if not isinstance(packed, bytes) or packed[:4] != zlib.crc32(packed[4:]).to_bytes(4):
-            raise Damaged("the list of snapshots of the lines up to", self.head)
+            raise Damaged("the list of snapshots of the records up to", self.head)
         return msgspec.msgpack.decode(packed[4:], type=tuple[int, dict[int, int]])
 
     def counts(self, campaign: int) -> dict[str, int]:
-        """Give what was counted so."""
+        """Return what was counted so."""
         return dict(self._rows("SELECT name, count FROM counters WHERE campaign = ?", (campaign,)))
 
     def meta(self, name: str) -> Any:
-        """Give a value that is kept beside the log, or None."""
+        """Return a value that is kept beside the log, or None."""
         row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
         return None if row is None else row[0]

@@ -38,17 +38,17 @@ class Frame(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Tell whether it is the last of its transaction."""
+        """Return whether it is the last of its transaction."""
         return self.head[4:8] != bytes(4)
 
     @property
     def salts(self) -> bytes:
-        """Give what all frames of one journal have in common."""
+        """Return what all frames of one journal have in common."""
         return self.head[8:16]
 
     @property
     def sums(self) -> Sums:
-        """Give the checksum of the journal up to here, as it is written."""
+        """Return the checksum of the journal up to here, as it is written."""
         return struct.unpack(">II", self.head[16:24])
 
     def summed(self, before: Sums, order: str) -> Sums:
@@ -86,25 +86,25 @@ def forgotten(path: str) -> int:
     magic, _, size, _ = struct.unpack_from(">IIII", content)
     head = content[:HEAD]
     order = ">" if magic & 1 else "<"
-    stored: Sums = struct.unpack(">II", head[24:32])
-    if magic & ~1 != MAGIC or sums(head[:24], (0, 0), order) != stored:
+    record: Sums = struct.unpack(">II", head[24:32])
+    if magic & ~1 != MAGIC or sums(head[:24], (0, 0), order) != record:
         return _not_in(path, content)
-    return _behind(list(_frames(content, size)), head[16:24], stored, order)
+    return _behind(list(_frames(content, size)), head[16:24], record, order)
 
 
 def _behind(frames: list[Frame], salts: bytes, before: Sums, order: str) -> int:
     """Count the transactions whose end is at or behind the first damaged frame, but for one."""
-    place = 0
-    while place < len(frames) and _follows(frames[place], salts, before, order):
-        before = frames[place].sums
-        place += 1
-    if place == len(frames):
+    index = 0
+    while index < len(frames) and _follows(frames[index], salts, before, order):
+        before = frames[index].sums
+        index += 1
+    if index == len(frames):
         return 0
-    damaged = frames[place]
+    damaged = frames[index]
     ends = 0
     for seed in (damaged.sums, damaged.summed(before, order)):
         count, at = int(damaged.ends), seed
-        for frame in frames[place + 1 :]:
+        for frame in frames[index + 1 :]:
             if not _follows(frame, salts, at, order):
                 break
             count += frame.ends
@@ -148,7 +148,7 @@ def _frames(content: bytes, size: int) -> Iterator[Frame]:
 
 
 def sums(data: bytes, before: Sums, order: str) -> Sums:
-    """Give SQLite's checksum of data after that of what is before it.
+    """Return SQLite's checksum of data after that of what is before it.
 
     For each pair of words (x, y): s0 += x + s1, s1 += y + s0. That is linear in everything, so
     the whole is a weighted sum.
@@ -167,7 +167,7 @@ def _sum(words: Words) -> int:
 
 @cache
 def _weights(pairs: int) -> tuple[Words, tuple[int, int, int]]:
-    """Give the entries of the powers of ((1, 1), (1, 2)), of the last pair to the first."""
+    """Return the entries of the powers of ((1, 1), (1, 2)), of the last pair to the first."""
     a, b, d = 1, 0, 1
     entries = []
     for _ in range(pairs):

@@ -1,4 +1,4 @@
-"""Changing the policy or a window is a logged re-fold: nothing is lost, nothing stands still."""
+"""Changing the policy or a window is a logged refit: nothing is lost, nothing stands still."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lived(served: Served, name: str, **fields: Any) -> None:
 
 
 def kinds(served: Served, name: str = "c") -> list[str]:
-    return [line.type for line in served.lines(name)]
+    return [record.type for record in served.records(name)]
 
 
 @pytest.mark.parametrize("policy", LIVE)
@@ -45,10 +45,10 @@ def test_another_policy_reads_the_log_anew(tmp_path: Path, policy: str) -> None:
         report = served.report()
         served.patch(policy=policy)
         if policy != "uniform":
-            line = served.lines()[-1]
-            assert (line.type, line.body["why"]) == ("refolded", "changed: policy")
+            record = served.records()[-1]
+            assert (record.type, record.body["why"]) == ("refit", "changed: policy")
             assert served.decide().policy.startswith(policy)
-        assert "refolded" not in kinds(served, "other")
+        assert "refit" not in kinds(served, "other")
         assert served.digest("other") == untouched
         assert served.report().signals == report.signals
         digest = served.digest()
@@ -83,14 +83,14 @@ def test_a_policy_that_comes_later_knows_as_much_as_one_from_the_beginning(
     ],
     ids=str,
 )
-def test_a_change_of_a_rule_is_a_logged_refold(
+def test_a_change_of_a_rule_is_a_logged_refit(
     tmp_path: Path, policy: str, change: dict[str, Any]
 ) -> None:
     with Served(tmp_path / "a.db") as served:
         lived(served, "c", policy=policy)
         served.patch(**change)
-        line = served.lines()[-1]
-        assert (line.type, line.body["why"]) == ("refolded", f"changed: {next(iter(change))}")
+        record = served.records()[-1]
+        assert (record.type, record.body["why"]) == ("refit", f"changed: {next(iter(change))}")
         counts = served.report().counts
         assert (counts.decisions, counts.signals, counts.rewards) == (20, 13, 10)
         digest = served.digest()
@@ -145,30 +145,30 @@ def test_windows_that_were_made_longer_one_after_the_other(tmp_path: Path) -> No
         for window in (2.0, 4.0, 8.0):
             made.append(served.decide().decision_id)
             served.pass_time(window / 2)
-            due.append(served.story(made[-1]).signal_due_at)
+            due.append(served.history(made[-1]).signal_due_at)
             served.patch(signal_window=window)
         late = served.decide().decision_id
-        assert [served.story(one).signal_due_at for one in made] == due
+        assert [served.history(one).signal_due_at for one in made] == due
         served.patch(signal_window=0.5)
         assert all(
-            served.story(one).signal_due_at < then for one, then in zip(made, due, strict=True)
+            served.history(one).signal_due_at < then for one, then in zip(made, due, strict=True)
         )
         served.patch(signal_window=50.0)
         served.patch(signal_silence="unknown")
         served.pass_time(0.4)
         served.patch(signal_silence="default")
-        assert served.story(made[0]).signal is None, "silence was no outcome meanwhile"
-        assert served.story(late).signal is None
+        assert served.history(made[0]).signal is None, "silence was no outcome meanwhile"
+        assert served.history(late).signal is None
         assert served.digest() == served.rebuilt().digest()
 
 
-def test_changes_of_anything_else_are_no_refold(tmp_path: Path) -> None:
+def test_changes_of_anything_else_are_no_refit(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         lived(served, "c", policy="nsd-kl")
         before = served.fingerprint()
         served.patch(explore=0.5, holdout=0.1, sticky=True)
         served.patch(signal_window=1.0)
-        assert "refolded" not in kinds(served)
+        assert "refit" not in kinds(served)
         assert served.fingerprint() == before
 
 
@@ -188,13 +188,13 @@ def test_a_decision_is_told_with_the_policy_that_made_it(tmp_path: Path) -> None
         served.patch(policy="ucb")
         second = served.decide()
         for one in (first, second):
-            assert served.story(one.decision_id).policy == one.policy
+            assert served.history(one.decision_id).policy == one.policy
         assert (first.policy[:8], second.policy[:3]) == ("nsd-psrl", "ucb")
         assert served.decide(decision_key="k") == first
 
 
 @pytest.mark.slow
-def test_decisions_and_feedback_go_on_during_a_refold(
+def test_decisions_and_feedback_go_on_during_a_refit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The steps are small here, so that others come in between all the time."""
@@ -206,13 +206,13 @@ def test_decisions_and_feedback_go_on_during_a_refold(
             served.decide_many(200)
         done: list[str] = []
 
-        async def visitor(number: int, refold: asyncio.Task[Any]) -> None:
-            """Decide and report everything twice, until the re-fold is over."""
+        async def visitor(number: int, refit: asyncio.Task[Any]) -> None:
+            """Decide and report everything twice, until the refit is over."""
             engine = served.engine
             count = 0
-            while not refold.done():
+            while not refit.done():
                 count += 1
-                answer, _ = await engine.decide("c", protocol.Ask())
+                answer, _ = await engine.decide("c", protocol.DecisionRequest())
                 one, name = answer.decision_id, f"{number}-{count}"
                 for expected in ("accepted", "duplicate"):
                     found = [
@@ -220,21 +220,23 @@ def test_decisions_and_feedback_go_on_during_a_refold(
                         await engine.reward(one, protocol.RewardReport(1.0, event_id=f"r{name}")),
                     ]
                     assert [receipt.status for receipt in found] == [expected] * 2
-                await engine.decide("other", protocol.Ask())
+                await engine.decide("other", protocol.DecisionRequest())
                 done.append(one)
                 served.machine.time += 100
 
         async def all_at_once() -> None:
-            refold = asyncio.create_task(served.engine.refold("c"))
+            refit = asyncio.create_task(served.engine.refit("c"))
             await asyncio.sleep(0)
             with pytest.raises(Conflict):
                 await served.engine.add_action("c", protocol.NewAction("z"))
-            await asyncio.gather(refold, *(visitor(number, refold) for number in range(150)))
+            await asyncio.gather(refit, *(visitor(number, refit) for number in range(150)))
 
         served.run(all_at_once())
-        lines = served.lines()
-        place = next(place for place, line in enumerate(lines) if line.type == "refolded")
-        meanwhile = [line for line in lines[:place] if line.seq > lines[place].body["upto"]]
+        records = served.records()
+        place = next(place for place, record in enumerate(records) if record.type == "refit")
+        meanwhile = [
+            record for record in records[:place] if record.seq > records[place].body["upto"]
+        ]
         assert len(meanwhile) > 150, "enough came in while the log was read"
         counts = served.report().counts
         assert counts.decisions == 4000 + len(done)
@@ -243,33 +245,33 @@ def test_decisions_and_feedback_go_on_during_a_refold(
         digest = served.digest()
         assert digest == served.rebuilt().digest()
         served.pass_time(5.0)
-        assert all(served.story(one).signal == "buy" for one in done[::40])
+        assert all(served.history(one).signal == "buy" for one in done[::40])
         digest = served.digest()
         served.restart()
         assert served.digest() == digest
 
 
 @pytest.mark.slow
-def test_a_refold_ends_however_fast_lines_come(
+def test_a_refit_ends_however_fast_records_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A step takes in one line here, and many come during each."""
+    """A step takes in one record here, and many come during each."""
     monkeypatch.setattr(loading, "STEP", 1)
     with Served(tmp_path / "a.db", durability="relaxed") as served:
         served.create(policy="ucb")
         served.decide_many(1000)
 
-        async def visitor(refold: asyncio.Task[Any]) -> None:
-            while not refold.done():
-                await served.engine.decide("c", protocol.Ask())
+        async def visitor(refit: asyncio.Task[Any]) -> None:
+            while not refit.done():
+                await served.engine.decide("c", protocol.DecisionRequest())
 
         async def all_at_once() -> None:
-            refold = asyncio.create_task(served.engine.refold("c"))
+            refit = asyncio.create_task(served.engine.refit("c"))
             async with asyncio.timeout(120):
-                await asyncio.gather(refold, *(visitor(refold) for _ in range(100)))
+                await asyncio.gather(refit, *(visitor(refit) for _ in range(100)))
 
         served.run(all_at_once())
-        assert kinds(served).count("refolded") == 1
+        assert kinds(served).count("refit") == 1
         assert served.digest() == served.rebuilt().digest()
 
 
@@ -279,14 +281,14 @@ def test_another_version_of_the_policies_reads_anew_and_says_so(
     with Served(tmp_path / "a.db") as served:
         lived(served, "c", policy="nsd-adaptive")
         served.restart()
-        assert "refolded" not in kinds(served)
+        assert "refit" not in kinds(served)
         for module in (snapshot, administration):
             monkeypatch.setattr(module, "policy_version", lambda: "another")
         served.restart()
-        line = served.lines()[-1]
-        assert (line.type, line.body["version"]) == ("refolded", "another")
-        assert line.body["why"] == "foretell has changed"
+        record = served.records()[-1]
+        assert (record.type, record.body["version"]) == ("refit", "another")
+        assert record.body["why"] == "foretell has changed"
         digest = served.digest()
         served.restart()
-        assert kinds(served).count("refolded") == 1
+        assert kinds(served).count("refit") == 1
         assert served.digest() == digest == served.rebuilt().digest()

@@ -1,4 +1,4 @@
-"""Lines of the log name their decision as the outside knows it; delays are those of decisions."""
+"""Records of the log name their decision as the outside knows it; delays are those of decisions."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ from pathlib import Path
 from tests.service.rules.served import Served
 
 
-def test_every_line_about_a_decision_has_its_id(tmp_path: Path) -> None:
+def test_every_record_about_a_decision_has_its_id(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create()
         one, other = (served.decide().decision_id for _ in range(2))
         served.signal(other, "click")
         served.reward(one, 1.0)
-        lines = served.lines()
-        assert [line.body.get("decision_id") for line in lines] == [None, one, other, other, one]
+        records = served.records()
+        assert [record.body.get("decision_id") for record in records] == [
+            None,
+            one,
+            other,
+            other,
+            one,
+        ]
         served.restart()
-        assert served.lines() == lines
+        assert served.records() == records
 
         async def exported() -> list[object]:
-            return [line async for line in served.engine.export("c")]
+            return [record async for record in served.engine.export("c")]
 
-        assert served.run(exported()) == lines
+        assert served.run(exported()) == records
 
 
 def test_feedback_on_a_decision_that_a_restore_took_away_has_no_id(tmp_path: Path) -> None:
@@ -32,10 +38,13 @@ def test_feedback_on_a_decision_that_a_restore_took_away_has_no_id(tmp_path: Pat
         lost = served.decide().decision_id
         served.run(served.engine.restore(copy))
         assert served.reward(lost, 1.0) == "parked"
-        assert "decision_id" not in served.lines()[-1].body
+        assert "decision_id" not in served.records()[-1].body
         served.pass_time(1)
         another = served.decide().decision_id
-        assert [line.body.get("decision_id") for line in served.lines()[-2:]] == [None, another]
+        assert [record.body.get("decision_id") for record in served.records()[-2:]] == [
+            None,
+            another,
+        ]
 
 
 def test_the_log_does_not_tell_what_will_be_chosen(tmp_path: Path) -> None:
@@ -43,9 +52,9 @@ def test_the_log_does_not_tell_what_will_be_chosen(tmp_path: Path) -> None:
         served.create()
         served.patch(explore=0.1)
         served.patch(policy="uniform")
-        setups = [line.body["setup"] for line in served.lines()]
-        assert len(setups) == 3
-        assert not any("seed" in setup for setup in setups)
+        configs = [record.body["config"] for record in served.records()]
+        assert len(configs) == 3
+        assert not any("seed" in config for config in configs)
 
 
 def test_delays_are_those_of_the_first_arrival_for_each_decision(tmp_path: Path) -> None:
