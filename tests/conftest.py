@@ -1,8 +1,13 @@
-"""Settings of every test: hypothesis draws the same examples each time, without a clock."""
+"""Settings of every test: hypothesis draws the same examples each time, without a clock.
+
+At the end of a run it is printed where its time went, folder by folder.
+"""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +24,39 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("same-every-time")
+
+SHORT_RUN = 5.0
+"""Seconds: a run that took less prints no times."""
+_seconds: defaultdict[str, float] = defaultdict(float)
+_tests: Counter[str] = Counter()
+
+
+def folder_of(nodeid: str) -> str:
+    """Return the folder under which the time of a test is counted.
+
+    >>> folder_of("tests/service/rules/test_late.py::test_one"), folder_of("README.md::README.md")
+    ('tests/service', 'doctests')
+    """
+    path = PurePosixPath(nodeid.partition("::")[0])
+    if path.parts[0] != "tests":
+        return "doctests"
+    return "/".join(path.parts[:2] if len(path.parts) > 2 else path.parts[:1])
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Count the time of a test, its fixtures included."""
+    folder = folder_of(report.nodeid)
+    _seconds[folder] += report.duration
+    _tests[folder] += report.when == "call"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print where the time went, the longest first."""
+    if sum(_seconds.values()) < SHORT_RUN:
+        return
+    terminalreporter.section("seconds by folder, over all processes")
+    for folder, seconds in sorted(_seconds.items(), key=lambda one: -one[1]):
+        terminalreporter.write_line(f"{seconds:8.1f} s  {_tests[folder]:5,} tests  {folder}")
 
 
 @pytest.fixture

@@ -1,0 +1,87 @@
+"""Nothing is left out: every package, setting, route, policy, command and metric is documented."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from foretell.cli import cli
+from foretell.policies import policy_table
+from foretell.service.engine import Engine
+from foretell.service.http.metrics import Metrics
+from foretell.service.http.table import OPERATIONS
+from foretell.service.settings import known_settings
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "foretell"
+
+
+def packages() -> list[str]:
+    """Return every package, as a path from the root."""
+    found = [init.parent for init in SOURCE.rglob("__init__.py") if init.parent != SOURCE]
+    return sorted(str(one.relative_to(ROOT)) for one in found)
+
+
+def commands(prefix: str, group: click.Group) -> Iterator[str]:
+    """Name every command, those of groups too."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(f"{prefix} {name}", command)
+        else:
+            yield f"{prefix} {name}"
+
+
+@pytest.mark.parametrize("package", packages())
+def test_contributing_says_what_a_package_is_for(package: str) -> None:
+    assert f"`{package}/`" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("package", packages())
+def test_a_package_says_what_it_is(package: str) -> None:
+    assert re.match(r'"""\w[^"]+[.:]', (ROOT / package / "__init__.py").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("setting", known_settings().values(), ids=lambda one: one.name)
+def test_a_setting_is_in_the_page_on_the_service(setting: Any) -> None:
+    page = (DOCS / "live.md").read_text("utf-8")
+    assert f"`{setting.flag}` | `{setting.variable}`" in page
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_a_route_is_in_the_reference(operation: Any) -> None:
+    page = (DOCS / "reference" / "api.md").read_text("utf-8")
+    path = operation.path.replace(":path}", "}")
+    assert f"`{operation.method} {path}`" in page
+
+
+@pytest.mark.parametrize("command", list(commands("foretell", cli)))
+def test_a_command_is_in_the_reference(command: str) -> None:
+    page = (DOCS / "reference" / "commands.md").read_text("utf-8")
+    assert re.search(rf"^## `{command}[ `]", page, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", [row.name for row in policy_table(shipped=True)])
+def test_a_policy_has_a_page(name: str) -> None:
+    assert (DOCS / "policies" / f"{name}.md").read_text("utf-8").startswith(f"# `{name}`")
+
+
+def test_the_metrics_are_those_of_the_reference(tmp_path: Path) -> None:
+    async def shown() -> str:
+        engine = await Engine.open(tmp_path / "live.db", compiled=False)
+        try:
+            return Metrics(engine.gauges).text().decode()
+        finally:
+            await engine.close()
+
+    text = asyncio.run(shown())
+    kinds = dict(re.findall(r"^# TYPE (foretell_\w+) (\w+)", text, flags=re.MULTILINE))
+    page = (DOCS / "reference" / "metrics.md").read_text("utf-8")
+    named = dict(re.findall(r"^\| `(foretell_\w+)` \| (\w+) \|", page, flags=re.MULTILINE))
+    assert named == kinds
