@@ -1,0 +1,94 @@
+"""The tree stays one in which a stranger finds the way: small files, unique names, plain words."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+PYTHON = [
+    *SOURCES,
+    *(path for folder in ("tests", "benchmarks", "docs") for path in (ROOT / folder).rglob("*.py")),
+]
+TEXTS = [
+    *SOURCES,
+    *(path for folder in ("docs", "benchmarks") for path in (ROOT / folder).rglob("*.[mp][dy]")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "Makefile", "pyproject.toml")),
+]
+LONGEST_FILE = 400
+MEDIAN_FILE = 110
+MOST_FILES = 252
+LARGEST_FOLDER = 40
+PRIVATE_WORDS = re.compile(
+    r"\b(tally|manner|standing|refold|anew|ahead|beside|worth|patience|punctual|tempo|setups)\b"
+)
+"""Words that this code once spoke of itself in, and that nobody would search for."""
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text("utf-8").splitlines())
+
+
+def docstrings(path: Path) -> list[tuple[str, str]]:
+    """Return every docstring of a file, with the name of what it belongs to."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [
+        (getattr(node, "name", path.name), ast.get_docstring(node))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, kinds)
+    ]
+    return [(name, words) for name, words in found if words]
+
+
+def test_no_file_is_too_long() -> None:
+    long = {str(path.relative_to(ROOT)): lines_of(path) for path in PYTHON}
+    assert {path: lines for path, lines in long.items() if lines > LONGEST_FILE} == {}
+
+
+def test_files_are_few_and_small() -> None:
+    assert len(SOURCES) <= MOST_FILES
+    assert statistics.median(map(lines_of, SOURCES)) <= MEDIAN_FILE
+
+
+def test_no_folder_is_crowded() -> None:
+    folders = Counter(str(path.parent.relative_to(ROOT)) for path in SOURCES)
+    assert {folder: count for folder, count in folders.items() if count > LARGEST_FOLDER} == {}
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+@pytest.mark.parametrize("opening", ["Give ", "Gives ", "Tell whether ", "Tell how "])
+def test_a_docstring_is_plain_english(opening: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in PYTHON
+        for name, words in docstrings(path)
+        if words.startswith(opening)
+    ]
+    assert found == []
+
+
+def test_modules_are_named_in_words_of_the_trade() -> None:
+    found = [str(path.relative_to(ROOT)) for path in PYTHON if PRIVATE_WORDS.search(path.stem)]
+    assert found == []
+
+
+def test_nothing_points_outside_the_repository() -> None:
+    outside = re.compile(r"\.\./share[d]|(?<![\w.])share[d]/")
+    found = [
+        str(path.relative_to(ROOT)) for path in TEXTS if outside.search(path.read_text("utf-8"))
+    ]
+    assert found == []
