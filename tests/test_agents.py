@@ -17,12 +17,12 @@ from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, observe, play
 
 ACTIONS, SIGNALS = ["red", "green", "blue"], ["none", "click", "buy"]
-LIVE = [name for name, known in ft.policies().items() if not known.lab_only]
-ORDER_FREE = [name for name in LIVE if not ft.policies()[name].stream]
+LIVE = [name for name, known in ft.registered_policies().items() if not known.lab_only]
+ORDER_FREE = [name for name in LIVE if not ft.registered_policies()[name].stream]
 
 
 def spec_of(name: str, window: int = 8) -> ft.Spec:
-    windowed = "window" in ft.policies()[name].spec.__dataclass_fields__
+    windowed = "window" in ft.registered_policies()[name].spec.__dataclass_fields__
     return ft.policy(f"{name}(window={window})" if windowed else name)
 
 

@@ -35,7 +35,7 @@ def test_a_baseline_obeys_every_law(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", BASELINES)
 def test_a_baseline_lives_without_a_horizon(spec: str) -> None:
-    if ft.policies()[ft.policy(spec).name].lab_only:
+    if ft.registered_policies()[ft.policy(spec).name].lab_only:
         return
     agent = ft.Agent(spec, actions=["a", "b"], signals=["no", "yes"], seed=0, draws=5)
     for t in range(150):
@@ -74,7 +74,7 @@ def test_every_policy_of_ours_says_its_cost_and_its_use() -> None:
 
 
 def test_what_is_told_to_an_oracle_is_named_among_its_needs() -> None:
-    for one in ft.policies().values():
+    for one in ft.registered_policies().values():
         if one.spec.__module__.startswith("foretell.") and one.lab_only:
             assert "change points" in one.needs
             assert ("undelayed rewards" in one.needs) == one.undelayed

@@ -25,11 +25,11 @@ COUNT_PENDING = [
 
 def begun(text: str, horizon: int | None = None) -> Any:
     spec = ft.policy(text)
-    changes = (5,) if ft.policies()[spec.name].lab_only else ()
+    changes = (5,) if ft.registered_policies()[spec.name].lab_only else ()
     return start(spec, ft.Problem(ACTIONS, SIGNALS, horizon=horizon, changes=changes))
 
 
-INDEX = [name for name in ft.policies() if has(indices, begun(name, 10_000))]
+INDEX = [name for name in ft.registered_policies() if has(indices, begun(name, 10_000))]
 
 
 def burst(state: Any, first: int, plays: int, *, committed: bool = True) -> Ints:

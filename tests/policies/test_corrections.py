@@ -15,9 +15,13 @@ from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, has, observe, play, uncredit, unobserve
 
 ACTIONS, SIGNALS, ROUNDS = 3, 3, 24
-ORDER_FREE = [name for name, known in ft.policies().items() if not (known.stream or known.lab_only)]
+ORDER_FREE = [
+    name for name, known in ft.registered_policies().items() if not (known.stream or known.lab_only)
+]
 WINDOWED = [
-    name for name in ORDER_FREE if "window" in ft.policies()[name].spec.__dataclass_fields__
+    name
+    for name in ORDER_FREE
+    if "window" in ft.registered_policies()[name].spec.__dataclass_fields__
 ]
 SPECS = [
     *ORDER_FREE,

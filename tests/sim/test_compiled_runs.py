@@ -64,14 +64,14 @@ def assert_same_bytes(recipe: ft.Scenario, spec: ft.Spec) -> None:
 
 
 def spec_of(name: str) -> ft.Spec:
-    windowed = "window" in ft.policies()[name].spec.__dataclass_fields__
+    windowed = "window" in ft.registered_policies()[name].spec.__dataclass_fields__
     return ft.policy(f"{name}(window=60)" if windowed else name)
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", list(ft.policies()))
+@pytest.mark.parametrize("name", list(ft.registered_policies()))
 def test_compiled_and_plain_runs_are_equal_to_the_byte(name: str) -> None:
-    known = ft.policies()[name]
+    known = ft.registered_policies()[name]
     for recipe in SCENARIOS.values():
         if "bounded" in known.rewards:
             assert_same_bytes(recipe, spec_of(name))

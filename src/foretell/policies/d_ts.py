@@ -17,7 +17,7 @@ from foretell.policies.parts.discounted import (
 )
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec
-from foretell.policies.verbs import begin, choose, credit, observe, play
+from foretell.policies.verbs import begin, choose, credit, ignore, observe, play
 from foretell.types import Bools, Floats, Problem
 
 
@@ -72,9 +72,7 @@ def _play(state: DTsState, t: int, action: int) -> None:
     discounted_play(state.rewards, t)
 
 
-@observe.register(DTsState)
-def _observe(state: DTsState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(DTsState, observe)
 
 
 @credit.register(DTsState)

@@ -19,7 +19,7 @@ from foretell.policies.parts.discounted import (
 )
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, option
-from foretell.policies.verbs import begin, choose, credit, indices, observe, play
+from foretell.policies.verbs import begin, choose, credit, ignore, indices, observe, play
 from foretell.types import Bools, Floats, Problem
 
 
@@ -94,9 +94,7 @@ def _play(state: DUcbState, t: int, action: int) -> None:
     discounted_play(state.rewards, t)
 
 
-@observe.register(DUcbState)
-def _observe(state: DUcbState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(DUcbState, observe)
 
 
 @credit.register(DUcbState)

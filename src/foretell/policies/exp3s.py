@@ -13,7 +13,7 @@ from foretell.kernel import kernel, uniform
 from foretell.policies.parts.forced_exploration import doubled_horizon
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, option
-from foretell.policies.verbs import begin, choose, credit, observe, play, weights
+from foretell.policies.verbs import begin, choose, credit, ignore, observe, play, weights
 from foretell.types import Bools, Floats, Ints, Problem
 
 MEMORY = 2**16
@@ -146,9 +146,7 @@ def _play(state: Exp3SState, t: int, action: int) -> None:
     state.clock[0] = t + 1
 
 
-@observe.register(Exp3SState)
-def _observe(state: Exp3SState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(Exp3SState, observe)
 
 
 @credit.register(Exp3SState)

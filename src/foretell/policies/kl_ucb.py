@@ -27,6 +27,7 @@ from foretell.policies.verbs import (
     choose,
     credit,
     forget,
+    ignore,
     indices,
     observe,
     play,
@@ -108,14 +109,7 @@ def _choose(state: KlUcbState, t: int, eligible: Bools, rng: np.random.Generator
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register(KlUcbState)
-def _play(state: KlUcbState, t: int, action: int) -> None:
-    pass
-
-
-@observe.register(KlUcbState)
-def _observe(state: KlUcbState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(KlUcbState, play, observe, unobserve)
 
 
 @credit.register(KlUcbState)
@@ -126,11 +120,6 @@ def _credit(state: KlUcbState, t: int, action: int, signal: int, reward: float) 
 @uncredit.register(KlUcbState)
 def _uncredit(state: KlUcbState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
-
-
-@unobserve.register(KlUcbState)
-def _unobserve(state: KlUcbState, t: int, action: int, signal: int) -> None:
-    pass
 
 
 @forget.register(KlUcbState)

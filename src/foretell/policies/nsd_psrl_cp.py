@@ -33,7 +33,7 @@ from foretell.policies.parts.run_length import (
 from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_flag, option
-from foretell.policies.verbs import begin, choose, credit, observe, play, uncredit
+from foretell.policies.verbs import begin, choose, credit, ignore, observe, play, uncredit
 from foretell.types import Bools, Floats, Problem
 
 
@@ -155,14 +155,8 @@ def _choose_robust(
     return argmax(values, eligible, rng)
 
 
-@play.register(NsdPsrlCpState)
-def _play(state: NsdPsrlCpState, t: int, action: int) -> None:
-    pass
-
-
-@play.register(RobustPsrlCpState)
-def _play_robust(state: RobustPsrlCpState, t: int, action: int) -> None:
-    pass
+ignore(NsdPsrlCpState, play)
+ignore(RobustPsrlCpState, play)
 
 
 @observe.register(NsdPsrlCpState)

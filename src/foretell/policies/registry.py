@@ -92,7 +92,7 @@ def register(
     return decorate
 
 
-def policies() -> dict[str, Entry]:
+def registered_policies() -> dict[str, Entry]:
     """List every registered policy by name."""
     return dict(sorted(_entries.items()))
 

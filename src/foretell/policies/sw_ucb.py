@@ -26,6 +26,7 @@ from foretell.policies.verbs import (
     begin,
     choose,
     credit,
+    ignore,
     indices,
     observe,
     play,
@@ -124,9 +125,7 @@ def _play(state: SwUcbState, t: int, action: int) -> None:
             state.rewards.grains[gone_action] -= gone_grains
 
 
-@observe.register(SwUcbState)
-def _observe(state: SwUcbState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(SwUcbState, observe, unobserve)
 
 
 @credit.register(SwUcbState)
@@ -152,8 +151,3 @@ def _uncredit(state: UndoableSwUcbState, t: int, action: int, signal: int, rewar
         return
     state.rewards.counts[action] -= 1
     state.rewards.grains[action] -= to_grains(reward)
-
-
-@unobserve.register(SwUcbState)
-def _unobserve(state: SwUcbState, t: int, action: int, signal: int) -> None:
-    pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from foretell.policies.registry import policies
+from foretell.policies.registry import registered_policies
 
 NOTHING = "nothing"
 
@@ -39,7 +39,7 @@ def policy_table(*, shipped: bool = False) -> list[PolicyRow]:
             one.use or "not stated",
             "lab" if one.lab_only else "lab, live",
         )
-        for one in policies().values()
+        for one in registered_policies().values()
         if not shipped or one.spec.__module__.startswith("foretell.")
     ]
 
