@@ -127,10 +127,10 @@ def test_a_damaged_or_foreign_file_is_refused(tmp_path: Path) -> None:
     content = path.read_bytes()
     rng = np.random.default_rng(0)
     wrong = [
-        content[:place]
-        + bytes([content[place] ^ (1 << int(rng.integers(8)))])
-        + content[place + 1 :]
-        for place in rng.integers(0, len(content), 60)
+        content[:index]
+        + bytes([content[index] ^ (1 << int(rng.integers(8)))])
+        + content[index + 1 :]
+        for index in rng.integers(0, len(content), 60)
     ]
     for damaged in (*wrong, content[:-1], content[:10], b"", b"a letter", content + b"x"):
         path.write_bytes(damaged)

@@ -15,7 +15,7 @@ from scipy import optimize, special
 from foretell.policies import DUcb, Exp3S, GlrKlUcb, KlUcb, MetaBio, SignalGlrKlUcb, start
 from foretell.policies.d_ts import DTs
 from foretell.policies.parts.bernoulli_kl import bernoulli_kl, kl_upper
-from foretell.policies.parts.prefix_grid import WIDTH, grid_add, grid_before, new_prefix_grid
+from foretell.policies.parts.prefix_grid import GRID_WIDTH, grid_add, grid_before, new_prefix_grid
 from foretell.policies.parts.reward_change_test import glr_statistic, glr_threshold
 from foretell.policies.parts.signal_change_test import (
     MOST_KEPT,
@@ -132,10 +132,10 @@ def test_the_grid_is_complete_near_and_geometric_far(length: int) -> None:
     found = [moment for moment, _ in splits(length)]
     ages = [length - moment for moment in found]
     assert ages == sorted(set(ages))
-    assert found[: WIDTH - 1] == list(range(length - 1, max(0, length - WIDTH), -1))
-    assert len(found) <= WIDTH * (1 + max(0, math.log2(length + 1) - 2))
+    assert found[: GRID_WIDTH - 1] == list(range(length - 1, max(0, length - GRID_WIDTH), -1))
+    assert len(found) <= GRID_WIDTH * (1 + max(0, math.log2(length + 1) - 2))
     for one, other in itertools.pairwise(ages):
-        assert other - one <= max(1, one / (WIDTH / 2 - 1))
+        assert other - one <= max(1, one / (GRID_WIDTH / 2 - 1))
 
 
 @given(st.integers(2, 400), st.integers(0, 2**32 - 1), st.booleans())
@@ -191,8 +191,8 @@ def test_gammas_beyond_the_table_are_stirlings() -> None:
     assert stirling(150.5) == pytest.approx(special.gammaln(150.5), rel=1e-13)
     table = log_gammas(3, None).half
     assert len(table) == MOST_KEPT
-    for place in (MOST_KEPT - 1, MOST_KEPT, 10 * MOST_KEPT):
-        assert log_gamma(table, place, 0.5) == pytest.approx(special.gammaln(place + 0.5))
+    for index in (MOST_KEPT - 1, MOST_KEPT, 10 * MOST_KEPT):
+        assert log_gamma(table, index, 0.5) == pytest.approx(special.gammaln(index + 0.5))
 
 
 @pytest.mark.parametrize("delay", [0, 5])

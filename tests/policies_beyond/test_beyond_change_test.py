@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import beta
 
 import foretell as ft
-from foretell.policies.parts.kl_glr import KlGlrState
+from foretell.policies.parts.glr_restarts import KlGlrState
 from foretell.policies.parts.prefix_grid import PrefixGrid, grid_add, new_prefix_grid
 from foretell.policies.parts.signal_change_test import LogGammas, change_statistic, log_gammas
 from foretell.policies.registry import start

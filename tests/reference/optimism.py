@@ -65,9 +65,9 @@ def linear_programs(cases: list[Case]) -> Floats:
         method="highs",
     )
     assert solved.success, solved.message
-    values, place = [], 0
+    values, index = [], 0
     for case in cases:
         n = len(case.upper)
-        values.append(float(solved.x[place : place + n] @ case.upper))
-        place += 2 * n
+        values.append(float(solved.x[index : index + n] @ case.upper))
+        index += 2 * n
     return np.array(values)

@@ -12,7 +12,7 @@ import pytest
 import foretell as ft
 from foretell.errors import DamagedFile, InvalidInput, UnknownName
 from foretell.sim.result import Trajectories
-from foretell.sim.simulate import stream
+from foretell.sim.streams import random_stream
 
 RECIPE = ft.scenario(
     "paper", delay=ft.delays.Geometric(10.0, lost=0.1), changes=ft.shifts(at=[40, 80])
@@ -76,7 +76,10 @@ def test_numbers_depend_on_the_seed_alone() -> None:
 
 def test_streams_of_runs_and_kinds_differ() -> None:
     first = {
-        stream(seed, run, kind).random() for seed in (0, 1) for run in (0, 1) for kind in (0, 1, 2)
+        random_stream(seed, run, kind).random()
+        for seed in (0, 1)
+        for run in (0, 1)
+        for kind in (0, 1, 2)
     }
     assert len(first) == 12
 
@@ -191,8 +194,8 @@ def test_whole_numbers_of_numpy_are_whole_numbers(tmp_path: Path) -> None:
     assert ft.load(tmp_path / "kept")["ucb"].seed == 3
 
 
-def damaged(content: bytes, place: int, bit: int) -> bytes:
-    return content[:place] + bytes([content[place] ^ (1 << bit)]) + content[place + 1 :]
+def damaged(content: bytes, index: int, bit: int) -> bytes:
+    return content[:index] + bytes([content[index] ^ (1 << bit)]) + content[index + 1 :]
 
 
 def test_a_damaged_file_is_refused_or_harmless(tmp_path: Path) -> None:
@@ -203,8 +206,8 @@ def test_a_damaged_file_is_refused_or_harmless(tmp_path: Path) -> None:
     content = path.read_bytes()
     rng = np.random.default_rng(0)
     refused = 0
-    for place in rng.choice(len(content), 250, replace=False):
-        path.write_bytes(damaged(content, int(place), int(rng.integers(8))))
+    for index in rng.choice(len(content), 250, replace=False):
+        path.write_bytes(damaged(content, int(index), int(rng.integers(8))))
         try:
             read = ft.load(path)["ucb"]
         except DamagedFile:
@@ -253,8 +256,8 @@ def test_the_table_holds_every_checkpoint_of_every_run(kept: ft.Batches, tmp_pat
     assert header == ["policy", "run", "round", "regret"]
     assert len(rows) == 3 * 3 * 120
     for name, run, moment, regret in rows:
-        place = int(np.searchsorted(kept[name].rounds, int(moment)))
-        assert float(regret) == kept[name].regret[int(run), place]
+        index = int(np.searchsorted(kept[name].rounds, int(moment)))
+        assert float(regret) == kept[name].regret[int(run), index]
     batch = kept["ucb"]
     batch.to_csv(tmp_path / "one.csv")
     assert (tmp_path / "one.csv").read_text().splitlines()[1].startswith("ucb,0,0,")

@@ -12,7 +12,7 @@ import pytest
 import foretell as ft
 from foretell.policies.registry import start
 from foretell.sim.pending import Pending, doubled
-from foretell.sim.run import new_record, run
+from foretell.sim.run import new_run_trace, run
 
 MEGABYTE = 2**20
 
@@ -93,8 +93,8 @@ def test_the_wheel_has_room_in_proportion_to_what_waits(
     recipe = ft.scenario("paper-stationary", delay=delay)
     horizon = 6000
     world = recipe.draw(horizon, np.random.default_rng(0))
-    record = new_record(np.array([horizon - 1]), 4, 0)
+    trace = new_run_trace(np.array([horizon - 1]), 4, 0)
     state = start(ft.Uniform(), recipe.problem(horizon))
     noise, rng = np.random.default_rng(1), np.random.default_rng(2)
-    run(world, state, horizon, record, noise=noise, rng=rng)
+    run(world, state, horizon, trace, noise=noise, rng=rng)
     assert rooms[-1] == room

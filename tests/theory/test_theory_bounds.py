@@ -20,11 +20,11 @@ from foretell.theory import (
     difficulty,
     first_useful_horizon,
     gaps,
-    law_constant,
+    law_radius_constant,
     problem_dependent_bound,
     stationary_bound,
     switching_bound,
-    theta_constant,
+    theta_radius_constant,
 )
 
 PAPER = Setting(horizon=8000, actions=4, signals=3, switches=3, delay=500)
@@ -107,9 +107,9 @@ def test_the_terms_are_the_displayed_formula() -> None:
     bound = switching_bound(PAPER, 800)
     assert bound.switching == 2400.0
     assert bound.law == pytest.approx(
-        2.0 * math.sqrt(law_constant(PAPER, 800)) * 10 * 2.0 * math.sqrt(4 * 800)
+        2.0 * math.sqrt(law_radius_constant(PAPER, 800)) * 10 * 2.0 * math.sqrt(4 * 800)
     )
-    assert bound.theta == pytest.approx(4.0 * math.sqrt(3 * 8000 * theta_constant(PAPER)))
+    assert bound.theta == pytest.approx(4.0 * math.sqrt(3 * 8000 * theta_radius_constant(PAPER)))
     assert bound.azuma == pytest.approx(math.sqrt(8000 * math.log(10.0) / 2.0))
     assert bound.delay == 3 * 501
     assert bound.total == pytest.approx(sum(bound.by_name().values()))
@@ -120,13 +120,13 @@ def test_theorem_3_is_the_displayed_formula() -> None:
     setting = replace(PAPER, horizon=10**8)
     window, blocks = 10**6, 100
     literal = by_gap(setting, window=window)
-    law, theta = law_constant(setting, window), theta_constant(setting)
+    law, theta = law_radius_constant(setting, window), theta_radius_constant(setting)
     assert literal.law == pytest.approx(blocks * 4 * (16.0 * law / 0.28 + 4.0))
     assert literal.theta == pytest.approx(128.0 * theta * 3 / 0.1 / 0.28)
     assert literal.delay == pytest.approx(4 * 3 * 501)
     setting = replace(setting, constants="tight")
     tight = by_gap(setting, window=window)
-    law, theta = law_constant(setting, window), theta_constant(setting)
+    law, theta = law_radius_constant(setting, window), theta_radius_constant(setting)
     assert tight.law == pytest.approx(blocks * 4 * (8.0 * law / 0.28 + 1.0))
     assert tight.theta == pytest.approx(64.0 * theta * 3 / 0.1 / 0.28)
     assert tight.delay == 3 * 501

@@ -13,11 +13,11 @@ import pytest
 from foretell.errors import InvalidInput
 from foretell.theory import (
     Setting,
-    law_constant,
+    law_radius_constant,
     paid_regret,
     paid_widths,
     switching_bound,
-    theta_constant,
+    theta_radius_constant,
 )
 
 Array = npt.NDArray[Any]
@@ -31,7 +31,7 @@ def law_fails(setting: Setting, window: int, shrink: float, rng: np.random.Gener
     actions = rng.integers(setting.actions, size=setting.horizon)
     uniforms = rng.random(setting.horizon)
     signals = (uniforms[:, None] > LAW[actions].cumsum(axis=1)[:, :2]).sum(axis=1)
-    constant = law_constant(setting, window) / shrink
+    constant = law_radius_constant(setting, window) / shrink
     seen = np.zeros((setting.horizon + 1, setting.actions, setting.signals))
     seen[np.arange(1, setting.horizon + 1), actions, signals] = 1.0
     seen = seen.cumsum(axis=0)
@@ -47,7 +47,7 @@ def theta_fails(setting: Setting, shrink: float, rng: np.random.Generator) -> bo
     rewards = rng.random((setting.horizon, setting.signals)) < THETA
     counts = np.arange(1, setting.horizon + 1)[:, None]
     error = np.abs(rewards.cumsum(axis=0) / counts - THETA)
-    return bool(np.any(error > np.sqrt(theta_constant(setting) / shrink / counts)))
+    return bool(np.any(error > np.sqrt(theta_radius_constant(setting) / shrink / counts)))
 
 
 @pytest.mark.parametrize("constants", ["literal", "tight"])
@@ -95,8 +95,8 @@ def play(setting: Setting, window: int, changes: list[int], rng: np.random.Gener
     actions, signals = np.zeros(rounds, int), np.zeros(rounds, int)
     rewards = np.zeros(rounds)
     run = Run(actions, signals, np.zeros(rounds), np.zeros((rounds, 3)), np.zeros((rounds, 3)), 0.0)
-    law_radius = law_constant(setting, window)
-    theta_radius = theta_constant(setting)
+    law_radius = law_radius_constant(setting, window)
+    theta_radius = theta_radius_constant(setting)
     table = LAW
     for t in range(rounds):
         if t in changes:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretell.theory import Setting, lower_bound
-from foretell.theory.lower import learning_factor
+from foretell.theory.lower_bounds import learning_factor
 
 settings = st.builds(
     Setting,

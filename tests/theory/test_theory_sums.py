@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretell.theory import Setting, law_constant, paid_widths, theta_constant
-from foretell.theory.constants import law_constants
+from foretell.theory import Setting, law_radius_constant, paid_widths, theta_radius_constant
 from foretell.theory.measured import early_sights, past_counts, stable_rounds
-from foretell.theory.search import block_windows
+from foretell.theory.radius_constants import law_radius_constants
 from foretell.theory.terms import LAW_FACTOR, law_term
+from foretell.theory.window_search import block_windows
 
 
 def inverse_roots(counts: range) -> float:
@@ -114,7 +114,7 @@ def test_the_blocks_of_term_a_lose_little_against_turns() -> None:
 def test_term_a_is_its_definition(horizon: int, window: int, constants: str) -> None:
     setting = Setting(horizon=horizon, actions=2, signals=3, constants=constants)  # type: ignore[arg-type]
     window = min(window, horizon)
-    radius = math.sqrt(law_constant(setting, window))
+    radius = math.sqrt(law_radius_constant(setting, window))
     wanted = LAW_FACTOR[constants] * radius * root_sum(horizon, 2, window)
     assert law_term(setting, window) == pytest.approx(wanted)
 
@@ -130,7 +130,7 @@ def arrivals(order: tuple[int, ...], delay: int) -> list[int]:
 @pytest.mark.parametrize("delay", [0, 1, 2, 5, 20])
 def test_no_order_of_signals_exceeds_theta_and_delay(delay: int) -> None:
     setting = Setting(horizon=10, actions=2, signals=2, delay=delay, delta=1.0, constants="tight")
-    constant = theta_constant(setting)
+    constant = theta_radius_constant(setting)
     for order in itertools.product(range(2), repeat=setting.horizon):
         counts = arrivals(order, delay)
         first = early_sights(np.array(order), delay)
@@ -155,7 +155,7 @@ def test_theta_and_delay_lose_little_when_signals_come_in_turns() -> None:
 
 
 def test_the_printed_delay_step_lacks_the_root_of_c() -> None:
-    constant = theta_constant(Setting(horizon=8000, actions=4, signals=3))
+    constant = theta_radius_constant(Setting(horizon=8000, actions=4, signals=3))
     delay = 10
     extra = sum(1.0 / math.sqrt(n - delay - 1) - 1.0 / math.sqrt(n) for n in range(delay + 2, 8001))
     assert extra <= 1.5 * (delay + 1)
@@ -208,9 +208,9 @@ def test_tight_constants_are_what_the_union_bounds_need(
     actions: int, signals: int, window: int
 ) -> None:
     setting = Setting(horizon=50, actions=actions, signals=signals, constants="tight")
-    law = (2.0**signals - 2.0) * math.exp(-law_constant(setting, window) / 2.0)
+    law = (2.0**signals - 2.0) * math.exp(-law_radius_constant(setting, window) / 2.0)
     assert actions * window * 50 * law == pytest.approx(setting.delta)
-    theta = 2.0 * math.exp(-2.0 * theta_constant(setting))
+    theta = 2.0 * math.exp(-2.0 * theta_radius_constant(setting))
     assert signals * 50 * theta == pytest.approx(setting.delta)
 
 
@@ -219,5 +219,5 @@ def test_literal_constants_are_never_the_smaller(horizon: int, signals: int, del
     literal = Setting(horizon=horizon, actions=2, signals=signals, delta=delta)
     tight = Setting(horizon=horizon, actions=2, signals=signals, delta=delta, constants="tight")
     windows = np.arange(1, horizon + 1)
-    assert np.all(law_constants(literal, windows) >= law_constants(tight, windows))
-    assert theta_constant(literal) == pytest.approx(4.0 * theta_constant(tight))
+    assert np.all(law_radius_constants(literal, windows) >= law_radius_constants(tight, windows))
+    assert theta_radius_constant(literal) == pytest.approx(4.0 * theta_radius_constant(tight))

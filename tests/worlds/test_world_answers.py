@@ -57,13 +57,13 @@ def test_in_a_mixed_round_the_signal_says_nothing_about_the_reward() -> None:
     ids=["shifts", "mixture", "walk", "drifting mixture", "range", "gaussian"],
 )
 def test_regret_is_the_sum_of_the_gaps(fields: dict[str, object]) -> None:
-    from foretell.sim.simulate import stream
+    from foretell.sim.streams import random_stream
 
     recipe = ft.Scenario(law=LAW, theta=THETA, **fields)  # type: ignore[arg-type]
     batch = ft.simulate(recipe, "uniform", 200, runs=3, seed=5, compiled=False, trajectories=True)
     assert batch.trajectories is not None
     for number in range(3):
-        world = recipe.draw(200, stream(5, number, 0))
+        world = recipe.draw(200, random_stream(5, number, 0))
         expected = regret_of(world, batch.trajectories.actions[number].tolist())
         np.testing.assert_allclose(batch.regret[number], expected, atol=1e-9)
     assert batch.final.min() > 0

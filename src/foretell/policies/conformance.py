@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.errors import PolicyDefect
-from foretell.policies.histories import (
+from foretell.policies.registry import entry, policy, start
+from foretell.policies.sample_histories import (
     ACTIONS,
     DRAWS,
     ROUNDS,
@@ -26,7 +27,6 @@ from foretell.policies.histories import (
     matters,
     problem_of,
 )
-from foretell.policies.registry import entry, policy, start
 from foretell.policies.state import fingerprint, grow, leaves
 from foretell.policies.verbs import (
     admit,

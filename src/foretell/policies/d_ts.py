@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.policies.parts.argmax import argmax
-from foretell.policies.parts.discounted import (
-    Discounted,
+from foretell.policies.parts.discounted_rewards import (
+    DiscountedRewards,
     check_gamma,
     discounted_credit,
     discounted_play,
-    new_discounted,
+    new_discounted_rewards,
 )
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec
@@ -48,13 +48,13 @@ class DTs(Spec):
 class DTsState(NamedTuple):
     """Faded rewards, by action."""
 
-    rewards: Discounted
+    rewards: DiscountedRewards
     scratch: Floats
 
 
 @begin.register(DTs)
 def _begin(spec: DTs, problem: Problem) -> DTsState:
-    return DTsState(new_discounted(problem.actions, spec.gamma), np.zeros(problem.actions))
+    return DTsState(new_discounted_rewards(problem.actions, spec.gamma), np.zeros(problem.actions))
 
 
 @choose.register(DTsState)

@@ -10,12 +10,12 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.policies.parts.argmax import argmax
-from foretell.policies.parts.discounted import (
-    Discounted,
+from foretell.policies.parts.discounted_rewards import (
+    DiscountedRewards,
     check_gamma,
     discounted_credit,
     discounted_play,
-    new_discounted,
+    new_discounted_rewards,
 )
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, option
@@ -58,13 +58,13 @@ class DUcbState(NamedTuple):
     """Faded rewards, by action."""
 
     xi: float
-    rewards: Discounted
+    rewards: DiscountedRewards
     scratch: Floats
 
 
 @begin.register(DUcb)
 def _begin(spec: DUcb, problem: Problem) -> DUcbState:
-    rewards = new_discounted(problem.actions, spec.gamma)
+    rewards = new_discounted_rewards(problem.actions, spec.gamma)
     return DUcbState(float(spec.xi), rewards, np.zeros(problem.actions))
 
 

@@ -1,4 +1,4 @@
-"""From a state to an action and its exact propensity: the one place.
+"""From a state to an action and its exact propensity: nothing else draws live actions.
 
 An index policy plays the action of largest index, so its probabilities are the shares of its
 ties. A policy that draws by weights has theirs. The probabilities of any other sampling policy

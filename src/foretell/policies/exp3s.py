@@ -65,7 +65,7 @@ class Exp3SState(NamedTuple):
     weights: Floats
     """(actions,): they sum to 1."""
     played: Floats
-    """(memory,): the probability of the action of round t at place t mod memory."""
+    """(memory,): the probability of the action of round t at index t mod memory."""
     clock: Ints
     """(1,): the rounds played so far."""
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number, is_whole
+from foretell.types import is_number, is_whole
 
 _OPTION = {"option": True}
 

@@ -42,8 +42,8 @@ def fingerprint(state: Any) -> bytes:
 def grow(spec: Any, state: Any, known_actions: int, problem: Problem) -> Any:
     """Give the state for a problem with more actions than were known, or more signals.
 
-    Arrays are indexed by action, signal or place of a window along each axis, so what is known
-    keeps its place, bit for bit, and what is added is what `begin` puts there, or `admit`.
+    Arrays are indexed by action, by signal or by the round of a window along each axis, so what is
+    known keeps its index, bit for bit, and what is added is what `begin` puts there, or `admit`.
     """
     grown = begin(spec, problem)
     for (_, known), (_, blank) in zip(leaves(state), leaves(grown), strict=True):

@@ -32,8 +32,8 @@ from foretell.errors import InvalidInput
 from foretell.kernel import KERNELS, uniform
 from foretell.policies.draw import share_writer
 from foretell.policies.verbs import COMPILED
+from foretell.sim.cache import cache_folder
 from foretell.sim.run import play_rounds
-from foretell.sim.source import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,8 +157,8 @@ def _next_uniform(_: Any, bits: Any) -> Any:
         proxy: Any = cgutils.create_struct_proxy
         generator = proxy(bits)(context, builder, value=arguments[0])
         state = builder.inttoptr(generator.state, word.as_pointer())
-        places = [builder.gep(state, [ir.Constant(word, place)]) for place in range(4)]
-        a, b, c, count = (builder.load(place) for place in places)
+        pointers = [builder.gep(state, [ir.Constant(word, index)]) for index in range(4)]
+        a, b, c, count = (builder.load(pointer) for pointer in pointers)
 
         def left(value: Any, by: int) -> Any:
             return builder.shl(value, ir.Constant(word, by))
@@ -167,10 +167,10 @@ def _next_uniform(_: Any, bits: Any) -> Any:
             return builder.lshr(value, ir.Constant(word, by))
 
         drawn = builder.add(builder.add(a, b), count)
-        builder.store(builder.xor(b, right(b, 11)), places[0])
-        builder.store(builder.add(c, left(c, 3)), places[1])
-        builder.store(builder.add(builder.or_(left(c, 24), right(c, 40)), drawn), places[2])
-        builder.store(builder.add(count, ir.Constant(word, 1)), places[3])
+        builder.store(builder.xor(b, right(b, 11)), pointers[0])
+        builder.store(builder.add(c, left(c, 3)), pointers[1])
+        builder.store(builder.add(builder.or_(left(c, 24), right(c, 40)), drawn), pointers[2])
+        builder.store(builder.add(count, ir.Constant(word, 1)), pointers[3])
         top = builder.uitofp(right(drawn, 11), ir.DoubleType())
         return builder.fmul(top, ir.Constant(ir.DoubleType(), 2.0**-53))
 

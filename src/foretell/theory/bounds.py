@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foretell.errors import InvalidInput
-from foretell.theory.search import minimise_window
 from foretell.theory.setting import check_share, effective_window
 from foretell.theory.terms import (
     Terms,
@@ -17,6 +16,7 @@ from foretell.theory.terms import (
     success,
     theta_term,
 )
+from foretell.theory.window_search import minimise_window
 
 if TYPE_CHECKING:
     from foretell.theory.setting import Setting

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.theory.constants import law_constant, theta_constant
+from foretell.theory.radius_constants import law_radius_constant, theta_radius_constant
 from foretell.theory.setting import effective_window
 from foretell.theory.terms import LAW_FACTOR, Terms
 
@@ -51,8 +51,8 @@ def paid_widths(
     seen = _rounds("signals", signals, setting.horizon, setting.signals)
     stable = stable_rounds(setting.horizon, window, changes)
     first = early_sights(seen, setting.delay)
-    law = LAW_FACTOR[setting.constants] * math.sqrt(law_constant(setting, window))
-    theta = 2.0 * math.sqrt(theta_constant(setting))
+    law = LAW_FACTOR[setting.constants] * math.sqrt(law_radius_constant(setting, window))
+    theta = 2.0 * math.sqrt(theta_radius_constant(setting))
     law_widths = np.minimum(1.0, law / np.sqrt(past_counts(played, window, 0)))
     theta_widths = np.minimum(
         1.0, theta / np.sqrt(past_counts(seen, setting.horizon, setting.delay))

@@ -7,8 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number, is_whole
-from foretell.types import Floats
+from foretell.types import Floats, is_number, is_whole
 from foretell.worlds.drift import Interpolation, RandomWalk
 from foretell.worlds.knots import Knots, Pattern, Schedule, check_actions, check_count, sudden
 

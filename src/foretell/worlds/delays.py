@@ -15,9 +15,8 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number, is_whole
 from foretell.kernel import kernel
-from foretell.types import Floats, Ints
+from foretell.types import Floats, Ints, is_number, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -258,11 +257,11 @@ def draw_delay(delays: Delays, signal: int, uniform: float, normal: float) -> in
     elif kind == _PARETO:
         rounds = second * math.expm1(min(-math.log1p(-rest) / first, _FAR_EXPONENT))
     elif kind == _TABLE:
-        place = delays.table_start[signal]
+        index = delays.table_start[signal]
         last = delays.table_start[signal + 1] - 1
-        while place < last and rest >= delays.table_cumulative[place]:
-            place += 1
-        return int(delays.table_rounds[place])
+        while index < last and rest >= delays.table_cumulative[index]:
+            index += 1
+        return int(delays.table_rounds[index])
     else:
         return NEVER
     return int(rounds) if rounds < _FAR else NEVER

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number
-from foretell.types import Floats
+from foretell.types import Floats, is_number
 from foretell.worlds.knots import Knots, Pattern, Schedule, check_actions, check_count
 
 MOST_KNOTS = 2000

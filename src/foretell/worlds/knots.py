@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number, is_whole
-from foretell.types import Bools, Floats, Ints
+from foretell.types import Bools, Floats, Ints, is_number, is_whole
 
 
 class Knots(NamedTuple):

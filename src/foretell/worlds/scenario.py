@@ -11,13 +11,12 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput, UnknownName
-from foretell.inputs import is_number, is_whole
-from foretell.types import FARTHEST, Floats, Problem, RewardScale
+from foretell.types import FARTHEST, Floats, Problem, RewardScale, is_number, is_whole
 from foretell.worlds.changes import Changes, Stationary
 from foretell.worlds.delays import Delay, Delays, as_delay, delay_arrays
 from foretell.worlds.drift import Interpolation
 from foretell.worlds.knots import sudden
-from foretell.worlds.plain import read_tagged
+from foretell.worlds.parsing import read_tagged
 from foretell.worlds.rewards import Bernoulli, RewardFamily, family_code
 from foretell.worlds.world import World
 

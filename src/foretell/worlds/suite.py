@@ -202,8 +202,8 @@ def _besson(number: int) -> SuiteEntry:
     horizon = 20_000
     length = horizon // 5
     segments = tuple(
-        (place * length, tuple((mean, round(1.0 - mean, 10)) for mean in means))
-        for place, means in enumerate(BESSON[number - 1])
+        (index * length, tuple((mean, round(1.0 - mean, 10)) for mean in means))
+        for index, means in enumerate(BESSON[number - 1])
     )
     kind = "one action at a time changes" if number == 1 else "all actions change together"
     return SuiteEntry(

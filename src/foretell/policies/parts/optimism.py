@@ -48,10 +48,10 @@ def optimistic_value(
     best = order[0]
     moving = min(0.5 * radius, 1.0 - counts[action, best] * share)
     value += moving * upper[best]
-    for place in range(order.size - 1, 0, -1):
+    for index in range(order.size - 1, 0, -1):
         if moving <= 0.0:
             break
-        worst = order[place]
+        worst = order[index]
         taken = min(moving, counts[action, worst] * share)
         value -= taken * upper[worst]
         moving -= taken

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from foretell.kernel import kernel
-from foretell.policies.parts.prefix_grid import WIDTH, PrefixGrid, grid_before
+from foretell.policies.parts.prefix_grid import GRID_WIDTH, PrefixGrid, grid_before
 from foretell.types import GRAIN
 
 
@@ -35,7 +35,7 @@ def glr_statistic(grid: PrefixGrid, stream: int) -> float:
     best = 0.0
     moment, level = grid_before(length, length, 0)
     while moment > 0:
-        before = grid.kept[stream, level, (moment >> level) % WIDTH, 0] / GRAIN
+        before = grid.kept[stream, level, (moment >> level) % GRID_WIDTH, 0] / GRAIN
         apart = entropy(before, float(moment)) + entropy(total - before, float(length - moment))
         best = max(best, whole - apart)
         moment, level = grid_before(length, moment, level)

@@ -8,10 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
-from foretell.policies.parts.change_location import likeliest_split
 from foretell.policies.parts.kl_bounds import action_level, with_pending
 from foretell.policies.parts.prefix_grid import PrefixGrid, grid_add, grid_forget, new_prefix_grid
-from foretell.policies.parts.signal_change_test import LogGammas, change_statistic, log_gammas
+from foretell.policies.parts.signal_change_test import (
+    LogGammas,
+    change_statistic,
+    likeliest_split,
+    log_gammas,
+)
 from foretell.policies.parts.theta import Rewards, new_rewards
 from foretell.types import Bools, Floats, Ints, Problem
 
@@ -128,7 +132,7 @@ def _restart(state: KlGlrState, action: int, first: int) -> None:
 def _alarm(state: KlGlrState, action: int) -> None:
     """Restart after an alarm of an action, which may keep the signals after the change."""
     grid = state.grid
-    split, level, place = likeliest_split(grid, action, state.scratch_gammas)
+    split, level, index = likeliest_split(grid, action, state.scratch_gammas)
     for other in range(state.seen.size):
         if other != action and not state.local:
             _restart(state, other, state.clock[0])
@@ -138,14 +142,14 @@ def _alarm(state: KlGlrState, action: int) -> None:
     kept = grid.length[action] - split
     for signal in range(grid.total.shape[1]):
         # what was kept of the grid stays readable; only its totals are cleared by a restart
-        grid.kept[action, level, place, signal] = (
-            grid.total[action, signal] - grid.kept[action, level, place, signal]
+        grid.kept[action, level, index, signal] = (
+            grid.total[action, signal] - grid.kept[action, level, index, signal]
         )
     _restart(state, action, state.clock[0])
     state.rank[action] = state.ever[action] - kept + 1
     state.seen[action] = kept
     for signal in range(grid.total.shape[1]):
-        state.counts[action, signal] = grid.kept[action, level, place, signal]
+        state.counts[action, signal] = grid.kept[action, level, index, signal]
 
 
 @kernel

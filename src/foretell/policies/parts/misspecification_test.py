@@ -1,8 +1,7 @@
 """Does the reward depend on the signal alone? A test that may be looked at in every round.
 
-Each reward is predicted from the earlier rewards of its own cell (a segment of one action) and
-signal, with the Krichevsky–Trofimov estimator, and compared with the best fixed theta in
-hindsight:
+Each reward is predicted from the earlier rewards of its own segment and signal, with the
+Krichevsky–Trofimov estimator, and compared with the best fixed theta in hindsight:
 
     ln E = sum over rewards of ln(its predicted likelihood) − sum_s ln(largest likelihood of s)
 
@@ -10,7 +9,7 @@ Where E[reward | action, signal, past] = theta_s, E is at most a nonnegative mar
 starts at 1, so by Ville's inequality it ever exceeds 1/delta with probability at most delta. For
 a reward x inside [0, 1] the likelihood is p^x (1 − p)^(1 − x), which is convex in x and so keeps
 the inequality; Gaussian rewards have their density. Actions may be chosen in any way; delays must
-not depend on the reward, and a reward's cell is fixed when it arrives.
+not depend on the reward, and a reward's segment is fixed when it arrives.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from __future__ import annotations
 import math
 
 from foretell.kernel import kernel
-from foretell.policies.parts.cells import Cells
+from foretell.policies.parts.segments import Segments
 from foretell.policies.parts.theta import Rewards
 from foretell.types import GRAIN
 
@@ -51,11 +50,11 @@ def _log_best(gaussian: bool, squares: float, total: float, received: float) -> 
 
 @kernel
 def evidence_gain(
-    gaussian: bool, cells: Cells, cell: int, theta: Rewards, signal: int, reward: float
+    gaussian: bool, segments: Segments, segment: int, theta: Rewards, signal: int, reward: float
 ) -> float:
-    """Give by how much a reward raises ln E; neither its cell nor theta holds it yet."""
-    own = cells.grains[cell, signal] / GRAIN
-    gain = _log_fit(gaussian, reward, own, cells.received[cell, signal])
+    """Give by how much a reward raises ln E; neither its segment nor theta holds it yet."""
+    own = segments.grains[segment, signal] / GRAIN
+    gain = _log_fit(gaussian, reward, own, segments.received[segment, signal])
     total = theta.grains[signal] / GRAIN
     received = theta.counts[signal]
     before = _log_best(gaussian, 0.0, total, received)

@@ -17,7 +17,7 @@ from foretell.kernel import kernel
 from foretell.types import Floats, Ints
 
 
-class Discounted(NamedTuple):
+class DiscountedRewards(NamedTuple):
     """Faded rewards, by action, as of the latest round played."""
 
     gamma: float
@@ -27,9 +27,11 @@ class Discounted(NamedTuple):
     """(1,): the rounds played so far."""
 
 
-def new_discounted(actions: int, gamma: float) -> Discounted:
+def new_discounted_rewards(actions: int, gamma: float) -> DiscountedRewards:
     """Know nothing yet."""
-    return Discounted(float(gamma), np.zeros(actions), np.zeros(actions), np.zeros(1, np.int64))
+    return DiscountedRewards(
+        float(gamma), np.zeros(actions), np.zeros(actions), np.zeros(1, np.int64)
+    )
 
 
 def check_gamma(gamma: float) -> None:
@@ -42,7 +44,7 @@ def check_gamma(gamma: float) -> None:
 
 
 @kernel
-def discounted_play(rewards: Discounted, t: int) -> None:
+def discounted_play(rewards: DiscountedRewards, t: int) -> None:
     """Let every reward fade by one round."""
     for action in range(rewards.counts.size):
         rewards.counts[action] *= rewards.gamma
@@ -51,7 +53,7 @@ def discounted_play(rewards: Discounted, t: int) -> None:
 
 
 @kernel
-def discounted_credit(rewards: Discounted, t: int, action: int, reward: float) -> None:
+def discounted_credit(rewards: DiscountedRewards, t: int, action: int, reward: float) -> None:
     """Count the reward of round t with the weight that is left of it."""
     weight = math.pow(rewards.gamma, float(rewards.clock[0] - 1 - t))
     rewards.counts[action] += weight
