@@ -40,7 +40,7 @@ def test_names_are_unique_and_known_to_the_catalogue() -> None:
 
 def test_a_scenario_of_the_suite_takes_settings() -> None:
     changed = ft.scenario("one-changes", delay=7)
-    assert changed.delay == ft.delays.Constant(7)
+    assert changed.delay == ft.delays.ConstantDelay(7)
     assert changed.law == suite_entry("one-changes").scenario.law
 
 

@@ -52,12 +52,12 @@ SPECS = [
 ]
 
 DELAYS: dict[str, ft.delays.Delay | list[ft.delays.Delay | int]] = {
-    "none": ft.delays.Constant(0),
-    "constant": ft.delays.Constant(13),
-    "beyond the window": ft.delays.Constant(40),
-    "uniform": ft.delays.Uniform(0, 30),
-    "geometric with losses": ft.delays.Geometric(8.0, lost=0.3),
-    "per signal": [0, ft.delays.LogNormal(6.0, 1.2), ft.delays.Never()],
+    "none": ft.delays.ConstantDelay(0),
+    "constant": ft.delays.ConstantDelay(13),
+    "beyond the window": ft.delays.ConstantDelay(40),
+    "uniform": ft.delays.UniformDelay(0, 30),
+    "geometric with losses": ft.delays.GeometricDelay(8.0, lost=0.3),
+    "per signal": [0, ft.delays.LogNormalDelay(6.0, 1.2), ft.delays.NeverDelay()],
 }
 
 

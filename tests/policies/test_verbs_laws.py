@@ -117,7 +117,7 @@ def test_relabelled_actions_are_played_as_often(name: str) -> None:
 
 @pytest.mark.parametrize("name", WINDOWED)
 def test_a_window_of_the_horizon_is_no_window(name: str) -> None:
-    recipe = ft.scenario("paper", delay=ft.delays.Uniform(0, 40), changes=ft.shifts(at=[60]))
+    recipe = ft.scenario("paper", delay=ft.delays.UniformDelay(0, 40), changes=ft.shifts(at=[60]))
     specs = [with_window(name, window) for window in (None, 150, 4000)]
     batches = ft.simulate(recipe, specs, 150, runs=3, compiled=False, trajectories=True)
     plain = batches[specs[0]]

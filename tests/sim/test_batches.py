@@ -15,7 +15,7 @@ from foretell.sim.result import Trajectories
 from foretell.sim.streams import random_stream
 
 RECIPE = ft.scenario(
-    "paper", delay=ft.delays.Geometric(10.0, lost=0.1), changes=ft.shifts(at=[40, 80])
+    "paper", delay=ft.delays.GeometricDelay(10.0, lost=0.1), changes=ft.shifts(at=[40, 80])
 )
 SPECS = ["nsd-ucrl2(window=30)", "ucb", "nsd-psrl(window=30)"]
 

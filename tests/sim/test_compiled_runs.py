@@ -20,9 +20,9 @@ SCENARIOS = {
         theta=THETA,
         rewards=ft.rewards.Beta(concentration=0.8),
         delay=[
-            ft.delays.Geometric(20.0, lost=0.1),
-            ft.delays.LogNormal(30.0, 1.0),
-            ft.delays.Pareto(1.2, 10.0),
+            ft.delays.GeometricDelay(20.0, lost=0.1),
+            ft.delays.LogNormalDelay(30.0, 1.0),
+            ft.delays.ParetoDelay(1.2, 10.0),
         ],
         changes=ft.random_walk(0.5),
     ),
@@ -32,18 +32,18 @@ SCENARIOS = {
         alpha=0.3,
         mu=[0.9, 0.1, 0.1, 0.1],
         rewards=ft.rewards.Beta(),
-        delay=ft.delays.Table((0, 5, 90), (1.0, 2.0, 1.0)),
+        delay=ft.delays.TableDelay((0, 5, 90), (1.0, 2.0, 1.0)),
         changes=ft.interpolation([(250, LAW[::-1])]),
     ),
     "no reward, redraws": ft.Scenario(
-        law=LAW, theta=THETA, delay=ft.delays.Never(), changes=ft.redraws(hazard=0.02)
+        law=LAW, theta=THETA, delay=ft.delays.NeverDelay(), changes=ft.redraws(hazard=0.02)
     ),
 }
 GAUSSIAN = ft.Scenario(
     law=LAW,
     theta=[3.0, 1.0, -2.0],
     rewards=ft.rewards.Gaussian(sigma=2.0, centre=1.0),
-    delay=ft.delays.Uniform(0, 60),
+    delay=ft.delays.UniformDelay(0, 60),
     changes=ft.redraws(every=70, count=2),
 )
 
@@ -97,13 +97,13 @@ def test_other_hyper_parameters_are_equal_too(text: str) -> None:
 
 @pytest.mark.compiled
 def test_extreme_delays_are_equal_too() -> None:
-    for delay in (ft.delays.Pareto(0.3, 1.0), ft.delays.LogNormal(1e15, 4.0)):
+    for delay in (ft.delays.ParetoDelay(0.3, 1.0), ft.delays.LogNormalDelay(1e15, 4.0)):
         assert_same_bytes(ft.Scenario(law=LAW, theta=THETA, delay=delay), ft.Ucb())
 
 
 @pytest.mark.compiled
 def test_more_pending_rewards_than_there_is_room_for_at_first() -> None:
-    recipe = ft.Scenario(law=LAW, theta=THETA, delay=ft.delays.Uniform(0, 3000))
+    recipe = ft.Scenario(law=LAW, theta=THETA, delay=ft.delays.UniformDelay(0, 3000))
     compiled, plain = (
         ft.simulate(recipe, "nsd-ucrl2(window=60)", 4000, runs=1, compiled=compiled)
         for compiled in (True, False)

@@ -69,12 +69,12 @@ def test_a_long_walk_is_drawn_in_little_room() -> None:
 @pytest.mark.parametrize(
     ("delay", "room"),
     [
-        (ft.delays.Constant(0), 1024),
-        (ft.delays.Constant(900), 1024),
-        (ft.delays.Constant(1500), 2048),
-        (ft.delays.Constant(10**6), 1024),
-        (ft.delays.Never(), 1024),
-        (ft.delays.Geometric(1200.0), 2048),
+        (ft.delays.ConstantDelay(0), 1024),
+        (ft.delays.ConstantDelay(900), 1024),
+        (ft.delays.ConstantDelay(1500), 2048),
+        (ft.delays.ConstantDelay(10**6), 1024),
+        (ft.delays.NeverDelay(), 1024),
+        (ft.delays.GeometricDelay(1200.0), 2048),
     ],
     ids=str,
 )

@@ -10,7 +10,8 @@ import scipy.stats
 
 import foretell as ft
 from foretell.types import Floats, Ints
-from foretell.worlds.delays import NEVER, Delay, as_delay, delay_arrays, draw_delay
+from foretell.worlds.delay_arrays import delay_arrays, draw_delay
+from foretell.worlds.delays import NEVER, Delay, as_delay
 
 DRAWS = 20_000
 FAR = 0.02
@@ -36,28 +37,28 @@ def geometric(average: float) -> scipy.stats.rv_frozen:
 @pytest.mark.parametrize(
     ("delay", "below"),
     [
-        (ft.delays.Uniform(3, 12), lambda d: scipy.stats.randint(3, 13).cdf(d)),
-        (ft.delays.Uniform(5, 5), lambda d: 1.0 * (d >= 5)),
-        (ft.delays.Geometric(0.2), lambda d: geometric(0.2).cdf(d)),
-        (ft.delays.Geometric(30.0), lambda d: geometric(30.0).cdf(d)),
+        (ft.delays.UniformDelay(3, 12), lambda d: scipy.stats.randint(3, 13).cdf(d)),
+        (ft.delays.UniformDelay(5, 5), lambda d: 1.0 * (d >= 5)),
+        (ft.delays.GeometricDelay(0.2), lambda d: geometric(0.2).cdf(d)),
+        (ft.delays.GeometricDelay(30.0), lambda d: geometric(30.0).cdf(d)),
         (
-            ft.delays.LogNormal(20.0, 0.7),
+            ft.delays.LogNormalDelay(20.0, 0.7),
             lambda d: scipy.stats.lognorm(0.7, scale=20.0).cdf(d + 1),
         ),
         (
-            ft.delays.Pareto(1.5, 40.0),
+            ft.delays.ParetoDelay(1.5, 40.0),
             lambda d: scipy.stats.lomax(1.5, scale=40.0).cdf(d + 1),
         ),
         (
-            ft.delays.Pareto(0.5, 10.0),
+            ft.delays.ParetoDelay(0.5, 10.0),
             lambda d: scipy.stats.lomax(0.5, scale=10.0).cdf(d + 1),
         ),
         (
-            ft.delays.Table((0, 7, 100), (1.0, 3.0, 4.0)),
+            ft.delays.TableDelay((0, 7, 100), (1.0, 3.0, 4.0)),
             lambda d: 0.125 + 0.375 * (d >= 7) + 0.5 * (d >= 100),
         ),
         (
-            ft.delays.Table((9, 2)),
+            ft.delays.TableDelay((9, 2)),
             lambda d: 0.5 * (d >= 2) + 0.5 * (d >= 9),
         ),
     ],
@@ -73,12 +74,12 @@ def test_the_distribution_is_the_named_one(delay: Delay, below: object) -> None:
 @pytest.mark.parametrize(
     ("delay", "cut"),
     [
-        (ft.delays.Constant(17), 0.0),
-        (ft.delays.Uniform(3, 12), 0.0),
-        (ft.delays.Geometric(30.0), 0.0),
-        (ft.delays.Table((0, 7, 100), (1.0, 3.0, 4.0)), 0.0),
-        (ft.delays.LogNormal(20.0, 0.7), 0.5),
-        (ft.delays.Pareto(4.0, 400.0), 0.5),
+        (ft.delays.ConstantDelay(17), 0.0),
+        (ft.delays.UniformDelay(3, 12), 0.0),
+        (ft.delays.GeometricDelay(30.0), 0.0),
+        (ft.delays.TableDelay((0, 7, 100), (1.0, 3.0, 4.0)), 0.0),
+        (ft.delays.LogNormalDelay(20.0, 0.7), 0.5),
+        (ft.delays.ParetoDelay(4.0, 400.0), 0.5),
     ],
     ids=str,
 )
@@ -88,20 +89,20 @@ def test_the_mean_is_the_stated_one(delay: Delay, cut: float) -> None:
 
 
 def test_means_that_do_not_exist_are_infinite() -> None:
-    assert ft.delays.Pareto(1.0, 5.0).mean() == math.inf
-    assert ft.delays.Never().mean() == math.inf
+    assert ft.delays.ParetoDelay(1.0, 5.0).mean() == math.inf
+    assert ft.delays.NeverDelay().mean() == math.inf
 
 
 @pytest.mark.parametrize("lost", [0.1, 0.6])
 @pytest.mark.parametrize(
     "delay",
     [
-        lambda lost: ft.delays.Constant(9, lost=lost),
-        lambda lost: ft.delays.Uniform(0, 20, lost=lost),
-        lambda lost: ft.delays.Geometric(9.0, lost=lost),
-        lambda lost: ft.delays.LogNormal(9.0, 1.0, lost=lost),
-        lambda lost: ft.delays.Pareto(2.0, 9.0, lost=lost),
-        lambda lost: ft.delays.Table((1, 9), lost=lost),
+        lambda lost: ft.delays.ConstantDelay(9, lost=lost),
+        lambda lost: ft.delays.UniformDelay(0, 20, lost=lost),
+        lambda lost: ft.delays.GeometricDelay(9.0, lost=lost),
+        lambda lost: ft.delays.LogNormalDelay(9.0, 1.0, lost=lost),
+        lambda lost: ft.delays.ParetoDelay(2.0, 9.0, lost=lost),
+        lambda lost: ft.delays.TableDelay((1, 9), lost=lost),
     ],
 )
 def test_a_share_is_lost_and_the_rest_keeps_its_distribution(lost: float, delay: object) -> None:
@@ -116,16 +117,16 @@ def test_a_share_is_lost_and_the_rest_keeps_its_distribution(lost: float, delay:
 
 
 def test_never_never_arrives() -> None:
-    assert (drawn(ft.delays.Never()) == NEVER).all()
+    assert (drawn(ft.delays.NeverDelay()) == NEVER).all()
 
 
 def test_each_signal_has_a_delay_of_its_own() -> None:
     delays: list[Delay] = [
-        ft.delays.Constant(4),
-        ft.delays.Table((10, 20)),
-        ft.delays.Never(),
-        ft.delays.Table((1, 2, 3)),
-        ft.delays.Uniform(100, 101, lost=0.5),
+        ft.delays.ConstantDelay(4),
+        ft.delays.TableDelay((10, 20)),
+        ft.delays.NeverDelay(),
+        ft.delays.TableDelay((1, 2, 3)),
+        ft.delays.UniformDelay(100, 101, lost=0.5),
     ]
     arrays = delay_arrays(delays)
     rng = np.random.default_rng(1)
@@ -140,7 +141,7 @@ def test_delays_per_signal_hold_in_a_run() -> None:
     recipe = ft.Scenario(
         law=[[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]],
         theta=[0.1, 0.5, 0.9],
-        delay=[3, ft.delays.Never(), ft.delays.Uniform(5, 6)],
+        delay=[3, ft.delays.NeverDelay(), ft.delays.UniformDelay(5, 6)],
     )
     batch = ft.simulate(recipe, "uniform", 400, runs=1, compiled=False, trajectories=True)
     assert batch.trajectories is not None
@@ -151,17 +152,19 @@ def test_delays_per_signal_hold_in_a_run() -> None:
 
 
 def test_a_number_is_a_constant_delay() -> None:
-    assert as_delay(7) == ft.delays.Constant(7)
-    assert as_delay(ft.delays.Never()) == ft.delays.Never()
-    assert ft.Scenario(law=[[1, 0], [0, 1]], theta=[0, 1], delay=7).delay == ft.delays.Constant(7)
+    assert as_delay(7) == ft.delays.ConstantDelay(7)
+    assert as_delay(ft.delays.NeverDelay()) == ft.delays.NeverDelay()
+    assert ft.Scenario(
+        law=[[1, 0], [0, 1]], theta=[0, 1], delay=7
+    ).delay == ft.delays.ConstantDelay(7)
 
 
 @pytest.mark.parametrize(
     "delay",
     [
-        ft.delays.LogNormal(10.0, 500.0),
-        ft.delays.Pareto(0.005, 10.0),
-        ft.delays.Geometric(1e17),
+        ft.delays.LogNormalDelay(10.0, 500.0),
+        ft.delays.ParetoDelay(0.005, 10.0),
+        ft.delays.GeometricDelay(1e17),
     ],
     ids=str,
 )

@@ -24,14 +24,14 @@ SCENARIOS = [
     ft.Scenario(law=LAW, theta=THETA, alpha=0.3, mu=[0.1, 0.2, 0.3, 0.4]),
     ft.Scenario(law=LAW, theta=[3.0, 2.0, -4.0], rewards=ft.rewards.Gaussian(2.0, 1.0)),
     ft.Scenario(law=LAW, theta=[3.0, 2.0, -4.0], rewards=ft.rewards.Beta(-4.0, 3.0)),
-    ft.Scenario(law=LAW, theta=THETA, rewards=ft.rewards.Fixed(), delay=ft.delays.Never()),
+    ft.Scenario(law=LAW, theta=THETA, rewards=ft.rewards.Fixed(), delay=ft.delays.NeverDelay()),
     ft.Scenario(
         law=LAW,
         theta=THETA,
         delay=[
-            ft.delays.Table((1, 2), (0.5, 0.5), lost=0.1),
-            ft.delays.Pareto(1.5, 10.0),
-            ft.delays.LogNormal(5.0, 1.0),
+            ft.delays.TableDelay((1, 2), (0.5, 0.5), lost=0.1),
+            ft.delays.ParetoDelay(1.5, 10.0),
+            ft.delays.LogNormalDelay(5.0, 1.0),
         ],
     ),
 ]
@@ -78,7 +78,7 @@ def test_the_paper_has_the_means_of_its_table() -> None:
     recipe = ft.scenario("paper", delay=100)
     np.testing.assert_allclose(recipe.first_law @ np.array(recipe.theta), [0.7, 0.42, 0.28, 0.34])
     assert recipe.draw(8000, np.random.default_rng(0)).changes == (2000, 4000, 6000)
-    assert recipe.delay == ft.delays.Constant(100)
+    assert recipe.delay == ft.delays.ConstantDelay(100)
 
 
 @pytest.mark.parametrize("name", list(ft.scenarios()))

@@ -102,8 +102,12 @@ def test_signals_follow_the_law_and_none_of_probability_zero_comes() -> None:
     "delay",
     [
         0,
-        ft.delays.Geometric(5.0, lost=0.2),
-        [ft.delays.LogNormal(3.0, 1.0), ft.delays.Constant(3), ft.delays.Pareto(1.0, 2.0)],
+        ft.delays.GeometricDelay(5.0, lost=0.2),
+        [
+            ft.delays.LogNormalDelay(3.0, 1.0),
+            ft.delays.ConstantDelay(3),
+            ft.delays.ParetoDelay(1.0, 2.0),
+        ],
     ],
 )
 @pytest.mark.parametrize("alpha", [0.0, 0.4])

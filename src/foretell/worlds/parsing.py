@@ -14,7 +14,7 @@ def read_tagged(tag: str, plain: Any, union: Any) -> Any:
 
     >>> from foretell.worlds.delays import Delay
     >>> read_tagged("family", {"family": "uniform", "low": 0, "high": 9}, Delay)
-    Uniform(low=0, high=9, lost=0.0)
+    UniformDelay(low=0, high=9, lost=0.0)
     """
     kinds = {kind.__struct_config__.tag: kind for kind in get_args(union)}
     if not isinstance(plain, dict) or tag not in plain:

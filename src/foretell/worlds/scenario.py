@@ -13,7 +13,8 @@ import numpy as np
 from foretell.errors import InvalidInput, UnknownName
 from foretell.types import FARTHEST, Floats, Problem, RewardScale, is_number, is_whole
 from foretell.worlds.changes import Changes, Stationary
-from foretell.worlds.delays import Delay, Delays, as_delay, delay_arrays
+from foretell.worlds.delay_arrays import DelayArrays, delay_arrays
+from foretell.worlds.delays import Delay, as_delay
 from foretell.worlds.drift import Interpolation
 from foretell.worlds.knots import sudden
 from foretell.worlds.parsing import read_tagged
@@ -170,7 +171,7 @@ class Scenario:
         return self.rewards.scale()
 
     @cached_property
-    def _delays(self) -> Delays:
+    def _delays(self) -> DelayArrays:
         one_each = self.delay if isinstance(self.delay, tuple) else (self.delay,) * self.signals
         return delay_arrays(one_each)  # type: ignore[arg-type]
 

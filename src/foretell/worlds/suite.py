@@ -122,7 +122,7 @@ def suite() -> tuple[SuiteEntry, ...]:
         ),
         SuiteEntry(
             "heavy-delays",
-            paper(delay=delays.Pareto(shape=1.1, scale=300.0, lost=0.05)),
+            paper(delay=delays.ParetoDelay(shape=1.1, scale=300.0, lost=0.05)),
             HORIZON,
             "Table 1 with heavy-tailed delays; one reward in twenty never comes",
             right_model=True,
@@ -269,9 +269,9 @@ def _random_delay(rng: np.random.Generator) -> tuple[Delay, int]:
     rounds = int(rng.choice([0, 50, 200, 500, 1000]))
     kind = int(rng.integers(4)) if rounds else 0
     if kind == 1:
-        return delays.Geometric(average=float(rounds)), rounds
+        return delays.GeometricDelay(average=float(rounds)), rounds
     if kind == 2:
-        return delays.LogNormal(median=float(rounds), sigma=1.0), rounds
+        return delays.LogNormalDelay(median=float(rounds), sigma=1.0), rounds
     if kind == 3:
-        return delays.Uniform(low=0, high=2 * rounds), rounds
-    return delays.Constant(rounds), rounds
+        return delays.UniformDelay(low=0, high=2 * rounds), rounds
+    return delays.ConstantDelay(rounds), rounds

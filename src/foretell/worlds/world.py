@@ -8,7 +8,7 @@ import numpy as np
 
 from foretell.kernel import kernel, uniform
 from foretell.types import Bools, Floats, Ints
-from foretell.worlds.delays import Delays, draw_delay
+from foretell.worlds.delay_arrays import DelayArrays, draw_delay
 from foretell.worlds.rewards import draw_reward
 
 
@@ -31,7 +31,7 @@ class World(NamedTuple):
     """One unit reward in natural rewards: regret is measured in these."""
     reward_kind: int
     concentration: float
-    delays: Delays
+    delays: DelayArrays
 
     @property
     def changes(self) -> tuple[int, ...]:
