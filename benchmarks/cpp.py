@@ -47,7 +47,7 @@ class _World(ctypes.Structure):
 
 
 def compiler() -> str | None:
-    """Give the path of g++, installing it where that is possible; None where it is not."""
+    """Return the path of g++, installing it where that is possible; None where it is not."""
     found = shutil.which("g++")
     if found is None and shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
         subprocess.run(["apt-get", "install", "-y", "-qq", "g++"], check=False)  # noqa: S607
@@ -58,7 +58,7 @@ def compiler() -> str | None:
 def compiled_loops(
     compiler: str, folder: Path, window: int, delay: int, source: Path = LOOPS
 ) -> Callable[[str, int, int], Floats]:
-    """Give a function of (kind, runs, seed): the final regret of each run of a C++ loop."""
+    """Return a function of (kind, runs, seed): the final regret of each run of a C++ loop."""
     library = folder / f"{source.stem}.so"
     subprocess.run([compiler, *FLAGS, "-o", str(library), str(source)], check=True)
     loop = ctypes.CDLL(str(library)).foretell_loop

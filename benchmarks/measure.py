@@ -68,7 +68,7 @@ class Outcome:
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """Give the CPU time that this process spends on `work`."""
+    """Return the CPU time that this process spends on `work`."""
     begun = time.process_time()
     work()
     return time.process_time() - begun
@@ -79,7 +79,7 @@ def in_turns(
 ) -> dict[str, list[float]]:
     """Time the contestants one after the other, again and again: CPU seconds of each turn.
 
-    A contestant prepares its turn, which is not timed, and gives the work that is.
+    A contestant prepares its turn, which is not timed, and returns the work that is.
     """
     for prepare in contestants.values():
         prepare()()
@@ -91,5 +91,5 @@ def in_turns(
 
 
 def ratio(slower: list[float], faster: list[float]) -> float:
-    """Give how many times faster the second is: the median over turns taken side by side."""
+    """Return how many times faster the second is: the median over turns taken side by side."""
     return statistics.median(a / b for a, b in zip(slower, faster, strict=True))

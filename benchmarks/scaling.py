@@ -69,7 +69,7 @@ def _over_actions_and_signals(outcome: Outcome) -> None:
 
 
 def _largest_exponent(costs: dict[tuple[int, int], float]) -> float:
-    """Give the largest x for which some step of K or of S by a factor costs factor ** x."""
+    """Return the largest x for which some step of K or of S by a factor costs factor ** x."""
     exponents = []
     for less, more in itertools.pairwise(ACTIONS):
         exponents += [
@@ -83,7 +83,7 @@ def _largest_exponent(costs: dict[tuple[int, int], float]) -> float:
 
 
 def _costs(cells: list[tuple[Scenario, int, int]], turns: int = TURNS) -> list[float]:
-    """Give the ns per round of each cell: the least over turns that the cells take in order."""
+    """Return the ns per round of each cell: the least over turns that the cells take in order."""
     costs = [math.inf] * len(cells)
     for turn in range(turns + 1):
         for index, (scenario, window, horizon) in enumerate(cells):

@@ -97,7 +97,7 @@ def _measure(
 
 
 def prepared_runs(scenario: ft.Scenario, spec: ft.Spec) -> Callable[[], None]:
-    """Draw worlds, streams and states, and give the work that is left: the runs themselves."""
+    """Draw worlds, streams and states, and return the work that is left: the runs themselves."""
     runs = []
     for number in range(RUNS):
         world = scenario.draw(HORIZON, random_stream(SEED, number, 0))

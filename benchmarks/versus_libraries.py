@@ -66,7 +66,7 @@ LIBRARIES = (
 
 
 def versus_libraries() -> Outcome:
-    """Give rounds per CPU second of each library and of foretell, turn by turn."""
+    """Return rounds per CPU second of each library and of foretell, turn by turn."""
     outcome = Outcome("Against other libraries: UCB, 4 Bernoulli arms, T=8000, no delay")
     for library in LIBRARIES:
         try:
@@ -107,7 +107,7 @@ def _ours() -> float:
 
 
 def _environment(library: Library) -> Path:
-    """Give the Python of the library's own environment, building it where there is none."""
+    """Return the Python of the library's own environment, building it where there is none."""
     folder = user_cache() / "benchmarks" / library.name.lower()
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     stamp = folder / "installed.json"

@@ -75,7 +75,7 @@ class RewardScale:
 
     @classmethod
     def gaussian(cls, scale: float, centre: float = 0.0) -> RewardScale:
-        """Give the scale of Gaussian rewards with this standard deviation."""
+        """Return the scale of Gaussian rewards with this standard deviation."""
         return cls("gaussian", centre, centre + scale)
 
     @property

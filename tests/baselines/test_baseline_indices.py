@@ -64,7 +64,7 @@ def random_history(rounds: int, actions: int, seed: int) -> list[tuple[int, int,
 
 
 def lived(spec: Any, rounds: int, delay: int, seed: int = 0, actions: int = 3) -> Any:
-    """Give the state, and what is known, after rounds in which rewards are late by `delay`."""
+    """Return the state, and what is known, after rounds in which rewards are late by `delay`."""
     state = start(spec, Problem(actions, 3, horizon=rounds))
     history = random_history(rounds, actions, seed)
     for t, action, signal, _ in history:

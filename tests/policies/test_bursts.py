@@ -33,7 +33,7 @@ INDEX = [name for name in ft.registered_policies() if has(indices, begun(name, 1
 
 
 def burst(state: Any, first: int, plays: int, *, committed: bool = True) -> Ints:
-    """Give how often each action is chosen while no signal comes."""
+    """Return how often each action is chosen while no signal comes."""
     rng = np.random.default_rng(0)
     chosen = np.zeros(ACTIONS, np.int64)
     for t in range(first, first + plays):
@@ -45,7 +45,7 @@ def burst(state: Any, first: int, plays: int, *, committed: bool = True) -> Ints
 
 
 def taught(text: str) -> tuple[Any, int]:
-    """Give a policy that has seen 50 signals of every action, and knows that action 2 is best."""
+    """Return a policy that has seen 50 signals of every action, and knows that action 2 is best."""
     state = begun(text)
     t = 0
     for each in range(50):

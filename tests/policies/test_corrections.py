@@ -45,7 +45,7 @@ Story = list[tuple[int, int, float]]
 
 
 def lived(text: str, story: Story, unseen: set[int], unpaid: set[int]) -> Any:
-    """Give the state after the story without some signals and some rewards."""
+    """Return the state after the story without some signals and some rewards."""
     state = start(ft.policy(text), ft.Problem(ACTIONS, SIGNALS))
     for t, (action, signal, reward) in enumerate(story):
         play(state, t, action)

@@ -74,7 +74,7 @@ def scenario(delay: str, rewards: ft.rewards.RewardFamily) -> ft.Scenario:
 def played(
     spec: ft.Spec, delay: str, rewards: ft.rewards.RewardFamily, seed: int
 ) -> tuple[list[Past], ft.Problem, Setting]:
-    """Give a story told by the policy itself, and what it was told."""
+    """Return a story told by the policy itself, and what it was told."""
     recipe = scenario(delay, rewards)
     batch = ft.simulate(recipe, spec, HORIZON, runs=1, seed=seed, trajectories=True, compiled=False)
     assert batch.trajectories is not None

@@ -23,7 +23,7 @@ ROUNDS, RUNS = 50_000, 200
 
 
 def upper_end(failures: int, runs: int) -> float:
-    """Give the upper end of the 95 % Clopper–Pearson interval."""
+    """Return the upper end of the 95 % Clopper–Pearson interval."""
     return float(beta.ppf(0.975, failures + 1, runs - failures))
 
 
@@ -38,7 +38,7 @@ def raises_alarm(
 
 
 def alarm_rounds(state: Any, actions: Ints, signals: Ints, found: Ints) -> int:
-    """Feed a trajectory; write the rounds of the alarms and give their number."""
+    """Feed a trajectory; write the rounds of the alarms and return their number."""
     alarms = 0
     for t in range(actions.size):
         action = actions[t]

@@ -14,7 +14,7 @@ RUNS = 250
 
 
 def upper_end(failures: int, runs: int) -> float:
-    """Give the upper end of the 95 % Clopper–Pearson interval."""
+    """Return the upper end of the 95 % Clopper–Pearson interval."""
     return 1.0 if failures == runs else float(beta.ppf(0.975, failures + 1, runs - failures))
 
 

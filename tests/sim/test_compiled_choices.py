@@ -31,7 +31,7 @@ def spec_of(name: str) -> ft.Spec:
 
 
 def lived(spec: ft.Spec, rewards: RewardKind) -> Any:
-    """Give the state after a history with late rewards, and some signals still to come."""
+    """Return the state after a history with late rewards, and some signals still to come."""
     state = start(spec, ft.Problem(ACTIONS, SIGNALS, rewards))
     rng = np.random.default_rng(5)
     late = []

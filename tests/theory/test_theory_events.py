@@ -80,7 +80,7 @@ class Run:
 
 
 def optimistic(estimate: Array, radius: float, upper: Array) -> float:
-    """Give the largest q·U within an L1 ball, as in Algorithm 2 of the paper."""
+    """Return the largest q·U within an L1 ball, as in Algorithm 2 of the paper."""
     order = np.argsort(-upper)
     q = estimate.copy()
     q[order[0]] = min(1.0, q[order[0]] + radius / 2.0)

@@ -24,7 +24,7 @@ settings = st.builds(
 
 
 def least_regret(rounds: int, gap: float) -> float:
-    """Give the regret of the best policy of all against one good action of two, drawn at random.
+    """Return the regret of the best policy of all against one good action of two, drawn at random.
 
     The good action wins with 1/2 + gap, the other with 1/2. The posterior depends only on the
     difference of wins and of losses between the two actions: dynamic programming over both.

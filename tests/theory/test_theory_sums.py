@@ -31,7 +31,7 @@ def window_sum(actions: np.ndarray, window: int) -> float:
 
 
 def root_sum(horizon: int, actions: int, window: int) -> float:
-    """Give 2 sqrt(K) times the sum of sqrt(length) over blocks of W, the last one shorter."""
+    """Return 2 sqrt(K) times the sum of sqrt(length) over blocks of W, the last one shorter."""
     lengths = [min(window, horizon - start) for start in range(0, horizon, window)]
     return 2.0 * math.sqrt(actions) * sum(math.sqrt(length) for length in lengths)
 
@@ -120,7 +120,7 @@ def test_term_a_is_its_definition(horizon: int, window: int, constants: str) -> 
 
 
 def arrivals(order: tuple[int, ...], delay: int) -> list[int]:
-    """Give max{1, N^D_t(S_t)} as it is defined."""
+    """Return max{1, N^D_t(S_t)} as it is defined."""
     return [
         max(1, sum(seen == signal for seen in order[: max(0, t - delay)]))
         for t, signal in enumerate(order)

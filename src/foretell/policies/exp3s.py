@@ -84,7 +84,7 @@ def _begin(spec: Exp3S, problem: Problem) -> Exp3SState:
 
 @kernel
 def usual_mixing(actions: int, changes: float, horizon: float) -> float:
-    """Give the gamma of [Auer2002nonstochastic, Sec. 8], at most 1."""
+    """Return the gamma of [Auer2002nonstochastic, Sec. 8], at most 1."""
     gain = (changes + 1.0) * math.log(actions * horizon) + math.e
     return min(1.0, math.sqrt(actions * gain / ((math.e - 1.0) * horizon)))
 

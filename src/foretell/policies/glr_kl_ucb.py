@@ -48,13 +48,13 @@ class GlrKlUcb(Spec):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        check_share(self.alpha)
+        check_forced_share(self.alpha)
         if self.delta is not None:
             check_delta(self.delta)
         check_loglog(self.c)
 
 
-def check_share(alpha: float | None) -> None:
+def check_forced_share(alpha: float | None) -> None:
     """Refuse a share of forced exploration outside [0, 1]."""
     if alpha is not None and not 0.0 <= alpha <= 1.0:
         raise InvalidInput(

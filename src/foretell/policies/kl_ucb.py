@@ -80,7 +80,7 @@ def _begin(spec: KlUcb, problem: Problem) -> KlUcbState:
 
 @kernel
 def exploration(rounds: float, c: float) -> float:
-    """Give ln t + c ln ln t of [Cappe2013], 0 where it would be negative."""
+    """Return ln t + c ln ln t of [Cappe2013], 0 where it would be negative."""
     level = math.log(max(1.0, rounds))
     if c > 0.0 and level > 1.0:
         level += c * math.log(level)
@@ -89,7 +89,7 @@ def exploration(rounds: float, c: float) -> float:
 
 @kernel
 def kl_index(rewards: Rewards, action: int, level: float) -> float:
-    """Give max{q : N kl(mean, q) <= level}; +inf while there is no reward."""
+    """Return max{q : N kl(mean, q) <= level}; +inf while there is no reward."""
     received = rewards.counts[action]
     if received == 0:
         return math.inf

@@ -98,7 +98,7 @@ def _begin(spec: MetaBio, problem: Problem) -> MetaBioState:
 
 @kernel
 def _weigh(state: MetaBioState, t: int, weights: Floats) -> float:
-    """Write the weight of every action in round t, and give their sum."""
+    """Write the weight of every action in round t, and return their sum."""
     return _write_weights(state.losses, _rate(state, t), weights)
 
 

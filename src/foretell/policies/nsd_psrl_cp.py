@@ -112,7 +112,7 @@ def _begin(spec: NsdPsrlCp, problem: Problem) -> NsdPsrlCpState | RobustPsrlCpSt
 def _sample_value(
     runs: RunLengths, action: int, index: int, theta: Floats, rng: np.random.Generator
 ) -> float:
-    """Draw p ~ Dirichlet(1 + signals of a hypothesis) and give p·theta; NONE has no signals."""
+    """Draw p ~ Dirichlet(1 + signals of a hypothesis), if any, and return p·theta."""
     mass = 0.0
     value = 0.0
     for signal in range(theta.size):

@@ -98,7 +98,7 @@ def registered_policies() -> dict[str, Entry]:
 
 
 def entry(spec: Spec) -> Entry:
-    """Give the registry's entry of a spec."""
+    """Return the registry's entry of a spec."""
     found = _entries.get(spec.name)
     if found is None or found.spec is not type(spec):
         raise InvalidInput(

@@ -25,7 +25,7 @@ class PolicyRow(NamedTuple):
 
 
 def policy_table(*, shipped: bool = False) -> list[PolicyRow]:
-    """Give a row for every registered policy, or only for those that come with foretell.
+    """Return a row for every registered policy, or only for those that come with foretell.
 
     >>> next(row.needs for row in policy_table() if row.name == "sw-ucb")
     'window'
@@ -45,7 +45,7 @@ def policy_table(*, shipped: bool = False) -> list[PolicyRow]:
 
 
 def policy_markdown() -> str:
-    """Give the table of the policies that come with foretell, as `docs/policies/index.md` has it.
+    """Return the table of the policies that come with foretell, as `docs/policies/index.md` has it.
 
     >>> print(policy_markdown().splitlines()[0])
     | policy | what it does | needs to be told | work per round | when to use it | where |

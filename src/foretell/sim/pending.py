@@ -54,7 +54,7 @@ def new_pending(room: int) -> Pending:
 
 @kernel
 def is_full(pending: Pending) -> bool:
-    """Tell whether there is no room for another reward."""
+    """Return whether there is no room for another reward."""
     return pending.free[0] == NO_ENTRY
 
 
@@ -83,7 +83,7 @@ def add_pending(
 def take_due(pending: Pending, t: int) -> int:
     """Take a reward that is due in round t; its entry stays readable until the next is added.
 
-    Gives NO_ENTRY when no more are due.
+    Returns NO_ENTRY when no more are due.
     """
     index = t & (pending.first.size - 1)
     before = NO_ENTRY
@@ -106,7 +106,7 @@ def take_due(pending: Pending, t: int) -> int:
 
 
 def doubled(pending: Pending) -> Pending:
-    """Give a wheel of twice the size with the same rewards; the old one must be full."""
+    """Return a wheel of twice the size with the same rewards; the old one must be full."""
     room = pending.first.size
     larger = new_pending(2 * room)
     for name in ("due", "round", "action", "signal", "reward"):

@@ -80,7 +80,7 @@ class Batch:
         Batches({str(self.spec): self}).to_csv(path)
 
     def __repr__(self) -> str:
-        """Say what it is and how it ended."""
+        """Show what it is and how it ended."""
         return (
             f"Batch({self.spec}, horizon={self.horizon}, runs={self.runs}, "
             f"final={self.final.mean():.1f})"
@@ -91,7 +91,7 @@ class Batches(dict[str, Batch]):
     """Batches by the printed spec, in the order asked for; a spec or any way to write it works."""
 
     def __getitem__(self, key: str | Spec) -> Batch:
-        """Give the batch of the spec that `key` means."""
+        """Return the batch of the spec that `key` means."""
         if isinstance(key, str) and key in self:
             return super().__getitem__(key)
         printed = str(policy(key))

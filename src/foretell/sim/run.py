@@ -84,7 +84,7 @@ def play_rounds(
 ) -> int:
     """Play from round `first` to the horizon, or until no more rewards can wait.
 
-    Gives the round that comes next. `noise` belongs to the world, `rng` to the policy.
+    Returns the round that comes next. `noise` belongs to the world, `rng` to the policy.
     `undelayed` gives every reward at once. Setting `stop[0]` from another thread ends the run at
     its next checkpoint.
     """

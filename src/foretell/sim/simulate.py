@@ -68,7 +68,7 @@ def simulate(
     progress: bool | None = None,
     compiled: bool = True,
 ) -> Batch | Batches:
-    """Run one policy, or several in the same worlds, and give their regret.
+    """Run one policy, or several in the same worlds, and return their regret.
 
     A list of specs gives batches keyed by the printed spec. Run i of every policy meets the same
     world and the same luck, whatever else is in the list, so differences are paired; the numbers
@@ -152,7 +152,7 @@ def _in_threads(
 
 
 def _player(spec: Spec, scenario: Scenario, horizon: int, *, compiled: bool) -> Callable[..., int]:
-    """Give the function that plays rounds of this policy, refusing what it does not accept."""
+    """Return the function that plays rounds of this policy, refusing what it does not accept."""
     state = start(spec, scenario.problem(horizon))
     if not compiled:
         return play_rounds

@@ -34,7 +34,7 @@ class LowerBound:
 
     @property
     def total(self) -> float:
-        """Give the larger part: one problem is hard to learn, another slow to show."""
+        """The larger part: one problem is hard to learn, another slow to show."""
         return max(self.learning, self.delay)
 
 
@@ -59,7 +59,7 @@ def lower_bound(setting: Setting) -> LowerBound:
 
 
 def learning_factor(actions: int) -> float:
-    """Give c_K, at least 1/18.
+    """Return c_K, at least 1/18.
 
     >>> round(learning_factor(2), 4), round(learning_factor(4), 4)
     (0.058, 0.1205)

@@ -132,7 +132,7 @@ def early_sights(signals: Ints, delay: int) -> Bools:
 
 
 def past_counts(values: Ints, window: int, delay: int) -> Floats:
-    """Give max{1, #{u : t - window <= u < t - delay, values[u] = values[t]}} for every t.
+    """Return max{1, #{u : t - window <= u < t - delay, values[u] = values[t]}} for every t.
 
     >>> past_counts(np.array([0, 0, 1, 0, 0]), window=3, delay=0).tolist()
     [1.0, 1.0, 1.0, 2.0, 2.0]

@@ -50,11 +50,11 @@ class BadRounds:
 
     @property
     def total(self) -> float:
-        """Give the sum of all terms."""
+        """The sum of all terms."""
         return self.switching + self.law + self.theta + self.delay
 
     def vacuous(self) -> bool:
-        """Say whether the promise is empty: no more than T rounds can be bad."""
+        """Return whether the promise is empty: no more than T rounds can be bad."""
         return self.total >= self.horizon
 
 
@@ -144,7 +144,7 @@ def _window(setting: Setting, window: int | None, law: Callable[[Ints], Floats])
 
 
 def _inverse(setting: Setting, probabilities: Probabilities) -> tuple[float, int]:
-    """Give the sum of 1/p over signals, and how many signals bad actions show at all."""
+    """Return the sum of 1/p over signals, and how many signals bad actions show at all."""
     each = np.asarray(probabilities, np.float64)
     if each.ndim == 0:
         each = np.full(setting.signals, each)

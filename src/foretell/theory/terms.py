@@ -38,11 +38,11 @@ class Terms:
 
     @property
     def total(self) -> float:
-        """Give the sum of all terms."""
+        """The sum of all terms."""
         return sum(self.by_name().values())
 
     def by_name(self) -> dict[str, float]:
-        """Give each term under its name, in the order of the proof."""
+        """Return each term under its name, in the order of the proof."""
         return {one.name: getattr(self, one.name) for one in fields(Terms)}
 
 
@@ -90,5 +90,5 @@ def delay_term(setting: Setting) -> float:
 
 
 def success(setting: Setting) -> float:
-    """Give the probability with which a bound holds, 1 - 3 delta (erratum T1), at least 0."""
+    """Return the probability with which a bound holds, 1 - 3 delta (erratum T1), at least 0."""
     return max(0.0, 1.0 - 3.0 * setting.delta)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def minimise_window(cost: Callable[[Ints], Floats], horizon: int) -> int:
-    """Give the window in 1..T with the smallest cost, in O(sqrt(T)) evaluations.
+    """Return the window in 1..T with the smallest cost, in O(sqrt(T)) evaluations.
 
     Between two neighbouring T/m the number of blocks is fixed and every cost of this package is
     concave in W, so that its minimum over the whole numbers there is at an end: T/m rounded down
@@ -28,7 +28,7 @@ def minimise_window(cost: Callable[[Ints], Floats], horizon: int) -> int:
 
 
 def block_windows(horizon: int) -> Ints:
-    """Give every T/m rounded down and up, m = 1..T, sorted (and at most one number more).
+    """Return every T/m rounded down and up, m = 1..T, sorted (and at most one number more).
 
     >>> block_windows(10).tolist()
     [1, 2, 3, 4, 5, 10]

@@ -88,7 +88,7 @@ def _parameters(delay: Delay) -> tuple[int, float, float]:  # noqa: PLR0911  one
 
 @kernel
 def draw_delay(delays: DelayArrays, signal: int, uniform: float, normal: float) -> int:
-    """Give the delay of a reward of this signal, or NEVER, from one uniform and one normal."""
+    """Return the delay of a reward of this signal, or NEVER, from one uniform and one normal."""
     lost = delays.lost[signal]
     kind = delays.kind[signal]
     first = delays.first[signal]

@@ -36,7 +36,7 @@ class ConstantDelay(_Family, frozen=True, tag="constant"):
         _check_lost(self.lost)
 
     def mean(self) -> float:
-        """Give the mean delay of the rewards that arrive."""
+        """Return the mean delay of the rewards that arrive."""
         return float(self.rounds)
 
 
@@ -58,7 +58,7 @@ class UniformDelay(_Family, frozen=True, tag="uniform"):
         _check_lost(self.lost)
 
     def mean(self) -> float:
-        """Give the mean delay of the rewards that arrive."""
+        """Return the mean delay of the rewards that arrive."""
         return (self.low + self.high) / 2
 
 
@@ -74,7 +74,7 @@ class GeometricDelay(_Family, frozen=True, tag="geometric"):
         _check_lost(self.lost)
 
     def mean(self) -> float:
-        """Give the mean delay of the rewards that arrive."""
+        """Return the mean delay of the rewards that arrive."""
         return self.average
 
 
@@ -92,7 +92,7 @@ class LogNormalDelay(_Family, frozen=True, tag="lognormal"):
         _check_lost(self.lost)
 
     def mean(self) -> float:
-        """Give the mean of the delays that arrive, before they are cut to whole rounds."""
+        """Return the mean of the delays that arrive, before they are cut to whole rounds."""
         return self.median * math.exp(0.5 * self.sigma**2)
 
 
@@ -110,7 +110,7 @@ class ParetoDelay(_Family, frozen=True, tag="pareto"):
         _check_lost(self.lost)
 
     def mean(self) -> float:
-        """Give the mean of the delays that arrive, before they are cut to whole rounds."""
+        """Return the mean of the delays that arrive, before they are cut to whole rounds."""
         return self.scale / (self.shape - 1.0) if self.shape > 1.0 else math.inf
 
 
@@ -142,12 +142,12 @@ class TableDelay(_Family, frozen=True, tag="table"):
         _check_lost(self.lost)
 
     def probabilities(self) -> Floats:
-        """Give the probability of each delay."""
+        """Return the probability of each delay."""
         weights = np.array(self.weights or [1.0] * len(self.rounds))
         return weights / weights.sum()
 
     def mean(self) -> float:
-        """Give the mean delay of the rewards that arrive."""
+        """Return the mean delay of the rewards that arrive."""
         return float(self.probabilities() @ np.array(self.rounds))
 
 
@@ -155,7 +155,7 @@ class NeverDelay(_Family, frozen=True, tag="never"):
     """No reward ever arrives."""
 
     def mean(self) -> float:
-        """Give the mean delay: none arrives."""
+        """Return the mean delay: none arrives."""
         return math.inf
 
 

@@ -30,7 +30,7 @@ class _Bounded(msgspec.Struct, frozen=True, tag_field="family", tag=str.lower):
         self.scale()
 
     def scale(self) -> RewardScale:
-        """Give the scale on which these rewards are measured."""
+        """Return the scale on which these rewards are measured."""
         return RewardScale("bounded", float(self.low), float(self.high))
 
 
@@ -71,7 +71,7 @@ class Gaussian(msgspec.Struct, frozen=True, tag_field="family", tag=str.lower):
             )
 
     def scale(self) -> RewardScale:
-        """Give the scale on which these rewards are measured."""
+        """Return the scale on which these rewards are measured."""
         return RewardScale.gaussian(float(self.sigma), float(self.centre))
 
 
@@ -79,7 +79,7 @@ RewardFamily: TypeAlias = Bernoulli | Beta | Fixed | Gaussian
 
 
 def family_code(family: RewardFamily) -> tuple[int, float]:
-    """Give the family as numbers for the simulator: its kind and its concentration."""
+    """Return the family as numbers for the simulator: its kind and its concentration."""
     match family:
         case Bernoulli():
             return BERNOULLI, 0.0

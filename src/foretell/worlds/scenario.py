@@ -212,7 +212,7 @@ class Scenario:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the scenario as plain lists, numbers and dictionaries; `from_dict` reads it."""
+        """Return the scenario as plain lists, numbers and dictionaries; `from_dict` reads it."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 
@@ -238,7 +238,7 @@ class Scenario:
         return cls(**fields)
 
     def problem(self, horizon: int | None = None, changes: tuple[int, ...] = ()) -> Problem:
-        """Say what a policy is told about it."""
+        """Return what a policy is told about it."""
         return Problem(self.actions, self.signals, self.scale.kind, horizon, changes)
 
 

@@ -50,7 +50,7 @@ class SuiteEntry:
     """The regret is also reported from this round on, when the first rewards are in."""
 
     def changes_count(self) -> int:
-        """Give the number of jumps of the law, in expectation; a drift has one per 1,000 rounds."""
+        """Return the expected number of jumps of the law; a drift counts as one per 1,000 rounds."""
         if self.scenario.segments:
             return len(self.scenario.segments) - 1
         changes = self.scenario.changes
@@ -68,7 +68,7 @@ class SuiteEntry:
 
 @cache
 def suite() -> tuple[SuiteEntry, ...]:
-    """Give every entry of the suite, in order."""
+    """Return every entry of the suite, in order."""
     return (
         *(_paper_entry(delay) for delay in (0, 100, 500, 1000)),
         SuiteEntry(
@@ -143,7 +143,7 @@ def suite() -> tuple[SuiteEntry, ...]:
 
 
 def suite_entry(name: str) -> SuiteEntry:
-    """Give one entry by its name."""
+    """Return one entry by its name."""
     entries = {entry.name: entry for entry in suite()}
     if name not in entries:
         raise UnknownName.of("entry of the suite", name, entries)

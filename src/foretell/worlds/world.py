@@ -95,7 +95,7 @@ def move_to(world: World, now: Now, t: int) -> None:
 
 @kernel
 def draw_signal(law: Floats, action: int, uniform: float) -> int:
-    """Give the signal at which the cumulative law of the action passes `uniform`."""
+    """Return the signal at which the cumulative law of the action passes `uniform`."""
     last = law.shape[1] - 1
     reached = 0.0
     for signal in range(last):
@@ -109,7 +109,7 @@ def draw_signal(law: Floats, action: int, uniform: float) -> int:
 
 @kernel
 def answer(world: World, now: Now, action: int, rng: np.random.Generator) -> tuple[int, float, int]:
-    """Give the signal, the unit reward and its delay for an action in the current round.
+    """Return the signal, the unit reward and its delay for an action in the current round.
 
     `rng` advances by the same amount whatever the action is: policies compared on one world meet
     the same luck.

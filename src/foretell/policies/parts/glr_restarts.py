@@ -1,4 +1,8 @@
-"""The memory of `nsd-kl-glr`: signals since the last alarm, bounds of theta, and the alarms."""
+"""What `nsd-kl-glr` knows: signals since the last alarm, bounds of theta, and the alarms.
+
+An alarm of the change test makes the law begin anew, with or without the signals after the
+likeliest moment of the change; theta is kept.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +91,7 @@ def new_kl_glr(
 
 @kernel
 def _waits(state: KlGlrState, t: int, action: int) -> bool:
-    """Tell whether an action is due for a forced play."""
+    """Return whether an action is due for a forced play."""
     if state.forced == 0.0:
         return False
     patience = math.sqrt(state.last.size * (t - state.since[action] + 1.0)) / state.forced
@@ -162,7 +166,7 @@ def play_action(state: KlGlrState, t: int, action: int) -> None:
 
 @kernel
 def observe_signal(state: KlGlrState, t: int, action: int, signal: int) -> bool:
-    """Learn a signal; tell whether it raised an alarm."""
+    """Learn a signal; return whether it raised an alarm."""
     if t < state.since[action]:
         return False
     grid_add(state.grid, action, signal, 1)

@@ -24,7 +24,7 @@ from foretell.types import GRAIN
 
 @kernel
 def _log_fit(gaussian: bool, reward: float, total: float, received: int) -> float:
-    """Give the log-likelihood of a reward, predicted from the rewards before it."""
+    """Return the log-likelihood of a reward, predicted from the rewards before it."""
     if gaussian:
         spread = 1.0 + 1.0 / (received + 1.0)
         miss = reward - total / (received + 1.0)
@@ -39,7 +39,7 @@ def _log_fit(gaussian: bool, reward: float, total: float, received: int) -> floa
 
 @kernel
 def _log_best(gaussian: bool, squares: float, total: float, received: float) -> float:
-    """Give the log-likelihood of rewards under the best fixed mean."""
+    """Return the log-likelihood of rewards under the best fixed mean."""
     if gaussian:
         return -0.5 * (squares - total * total / received) if received > 0 else 0.0
     if total <= 0.0 or total >= received:
@@ -52,7 +52,7 @@ def _log_best(gaussian: bool, squares: float, total: float, received: float) -> 
 def evidence_gain(
     gaussian: bool, segments: Segments, segment: int, theta: Rewards, signal: int, reward: float
 ) -> float:
-    """Give by how much a reward raises ln E; neither its segment nor theta holds it yet."""
+    """Return by how much a reward raises ln E; neither its segment nor theta holds it yet."""
     own = segments.grains[segment, signal] / GRAIN
     gain = _log_fit(gaussian, reward, own, segments.received[segment, signal])
     total = theta.grains[signal] / GRAIN

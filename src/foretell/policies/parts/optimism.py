@@ -40,7 +40,7 @@ def sort_signals(upper: Floats, order: Ints) -> None:
 def optimistic_value(
     counts: Ints, action: int, total: int, radius: float, upper: Floats, order: Ints
 ) -> float:
-    """Give rho⁺ for the law `counts[action] / total`; `order` sorts `upper` decreasingly."""
+    """Return rho⁺ for the law `counts[action] / total`; `order` sorts `upper` decreasingly."""
     share = 1.0 / total
     value = 0.0
     for signal in range(upper.size):

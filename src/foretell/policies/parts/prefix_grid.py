@@ -63,7 +63,7 @@ def grid_add(grid: PrefixGrid, stream: int, component: int, amount: int) -> None
 
 @kernel
 def grid_before(length: int, moment: int, level: int) -> tuple[int, int]:
-    """Give the split that comes next, going back in time, and its level; 0 when there is none.
+    """Return the split that comes next, going back in time, and its level; 0 when there is none.
 
     Begin with `moment = length` and `level = 0`.
     """

@@ -89,7 +89,7 @@ def new_residual(actions: int, signals: int, *, gaussian: bool) -> Residual:
 
 @kernel
 def doubted(residual: Residual) -> bool:
-    """Tell whether the test has rejected the model."""
+    """Return whether the test has rejected the model."""
     return residual.evidence[1] >= LEVEL
 
 
@@ -169,7 +169,7 @@ def _likeness(one: Segments, i: int, other: Segments, j: int) -> float:
 
 @kernel
 def _noise(residual: Residual, theta: Rewards) -> float:
-    """Give the variance of one reward."""
+    """Return the variance of one reward."""
     if residual.gaussian:
         return 1.0
     total = 0.0

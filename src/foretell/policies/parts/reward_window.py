@@ -51,7 +51,7 @@ def new_reward_window(window: int) -> RewardWindow:
 
 @kernel
 def _comes_before(one: int, other: int, index: int, mask: int) -> bool:
-    """Tell whether round `one` stands before `other` in the run that reaches `index`."""
+    """Return whether round `one` stands before `other` in the run that reaches `index`."""
     far = (index - one) & mask
     other_far = (index - other) & mask
     return far > other_far or (far == other_far and one < other)
@@ -111,7 +111,7 @@ def _delete(held: RewardWindow, index: int) -> None:
 
 @kernel
 def window_add(held: RewardWindow, t: int, action: int, grains: int) -> tuple[bool, int, int]:
-    """Add round t; tell whether it was taken, and the action and grains it pushed out.
+    """Add round t; return whether it was taken, and the action and grains it pushed out.
 
     The action pushed out is EMPTY when nothing was.
     """
@@ -138,7 +138,7 @@ def window_add(held: RewardWindow, t: int, action: int, grains: int) -> tuple[bo
 def window_drop_before(held: RewardWindow, oldest: int) -> tuple[int, int]:
     """Let no round before `oldest` be held, given that none before `oldest - 1` is.
 
-    Gives the action and grains of the round that left, EMPTY when none did.
+    Returns the action and grains of the round that left, EMPTY when none did.
     """
     held.span[1] = oldest
     index = _find(held, oldest - 1)
@@ -153,9 +153,9 @@ def window_drop_before(held: RewardWindow, oldest: int) -> tuple[int, int]:
 
 @kernel
 def window_remove(held: RewardWindow, t: int, oldest: int) -> bool:
-    """Undo `add_latest` of a round that pushed nothing out; tell whether it is still held.
+    """Undo `window_add` of a round that pushed nothing out; return whether it was still held.
 
-    `oldest` is what `drop_before` was last given, 0 or less before its first time.
+    `oldest` is what `window_drop_before` was last given, 0 or less before its first time.
     """
     index = _find(held, t)
     if index == EMPTY:

@@ -94,7 +94,7 @@ def new_run_lengths(actions: int, signals: int, idle: float, coupling: float) ->
 
 @kernel
 def coupling_share(runs: RunLengths) -> float:
-    """Give the chance that a change of one action is one of another, too."""
+    """Return the chance that a change of one action is one of another, too."""
     if runs.coupling != LEARNED:
         return runs.coupling
     together = runs.tally[TOGETHER] + 1.0
@@ -103,13 +103,13 @@ def coupling_share(runs: RunLengths) -> float:
 
 @kernel
 def resting_rate(runs: RunLengths) -> float:
-    """Give the learned rate at which a resting action changes unseen."""
+    """Return the learned rate at which a resting action changes unseen."""
     return runs.tally[CHANGES] * (1.0 - coupling_share(runs)) / (runs.watched[0] + AGE)
 
 
 @kernel
 def kept_share(runs: RunLengths, action: int, t: int, rate: float) -> float:
-    """Give the chance that an action has not changed since its latest signal."""
+    """Return the chance that an action has not changed since its latest signal."""
     last = runs.last[action]
     if t <= last:
         return 1.0
@@ -144,7 +144,7 @@ def draw_run(runs: RunLengths, action: int, t: int, rate: float, rng: np.random.
 
 @kernel
 def is_new(runs: RunLengths, action: int, index: int) -> bool:
-    """Tell whether a hypothesis has the action change along with another, not yet confirmed."""
+    """Return whether a hypothesis has the action change along with another, not yet confirmed."""
     change = runs.pending[action]
     if NONE in (change, index):
         return False
@@ -204,7 +204,7 @@ def _swap(runs: RunLengths, action: int, index: int) -> None:
 
 @kernel
 def _move(runs: RunLengths, action: int, change: int, share: float) -> float:
-    """Move a share of what is older than a change to "it changed then"; give how much was older."""
+    """Move a share of what is older than a change to "it changed then"; return what was older."""
     older = 0.0
     empty = NONE
     for index in range(runs.used[action]):
@@ -238,7 +238,7 @@ def _share_change(runs: RunLengths, action: int, change: int) -> None:
 
 @kernel
 def _settle(runs: RunLengths, action: int, t: int) -> bool:
-    """Tell whether the action is found to have changed, and learn from that."""
+    """Return whether the action is found to have changed, and learn from that."""
     younger = 0.0
     along = 0.0
     for index in range(runs.used[action]):
@@ -265,7 +265,7 @@ def _settle(runs: RunLengths, action: int, t: int) -> bool:
 
 @kernel
 def run_observe(runs: RunLengths, action: int, t: int, signal: int) -> bool:
-    """Learn a signal of round t; tell whether the action is now found to have changed."""
+    """Learn a signal of round t; return whether the action is now found to have changed."""
     hazard = (ACTIVE + runs.tally[CHANGES]) / (runs.watched[0] + AGE)
     kept = kept_share(runs, action, t, resting_rate(runs)) * (1.0 - min(0.5, hazard))
     if t > runs.last[action]:

@@ -47,14 +47,14 @@ def log_gammas(signals: int, longest: int | None) -> LogGammas:
 
 @kernel
 def stirling(x: float) -> float:
-    """Give ln Gamma(x) for a large x: the series is exact to the last digits from 100 on."""
+    """Return ln Gamma(x) for a large x: the series is exact to the last digits from 100 on."""
     tail = (1.0 / 12.0 - 1.0 / (360.0 * x * x)) / x
     return (x - 0.5) * math.log(x) - x + 0.5 * math.log(2.0 * math.pi) + tail
 
 
 @kernel
 def log_gamma(table: Floats, index: int, offset: float) -> float:
-    """Give ln Gamma(index + offset), from the table where it reaches."""
+    """Return ln Gamma(index + offset), from the table where it reaches."""
     if index < table.size:
         return table[index]
     return stirling(index + offset)
@@ -62,7 +62,7 @@ def log_gamma(table: Floats, index: int, offset: float) -> float:
 
 @kernel
 def change_statistic(grid: PrefixGrid, stream: int, gammas: LogGammas) -> float:
-    """Give the largest statistic over the splits of the grid, −inf while there is none."""
+    """Return the largest statistic over the splits of the grid, −inf while there is none."""
     length = grid.length[stream]
     signals = grid.total.shape[1]
     likelihood = 0.0

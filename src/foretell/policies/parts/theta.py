@@ -32,7 +32,7 @@ def new_rewards(size: int) -> Rewards:
 
 @kernel
 def to_grains(reward: float) -> int:
-    """Give a reward as the nearest whole number of grains."""
+    """Return a reward as the nearest whole number of grains."""
     return int(np.floor(reward * GRAIN + 0.5))
 
 
@@ -52,13 +52,13 @@ def remove_reward(rewards: Rewards, index: int, reward: float) -> None:
 
 @kernel
 def reward_sum(rewards: Rewards, index: int) -> float:
-    """Give the sum of the rewards."""
+    """Return the sum of the rewards."""
     return rewards.grains[index] / GRAIN
 
 
 @kernel
 def reward_mean(rewards: Rewards, index: int) -> float:
-    """Give the mean of the rewards, 0 while there is none."""
+    """Return the mean of the rewards, 0 while there is none."""
     return rewards.grains[index] / (GRAIN * max(1, rewards.counts[index]))
 
 

@@ -1,4 +1,4 @@
-"""Short histories with fixed seeds, on which `check` tries the laws of policies."""
+"""Short histories with fixed seeds, on which `conformance` tries the laws of policies."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from foretell.types import Floats
 
 ACTIONS, SIGNALS, ROUNDS = 4, 3, 60
-DRAWS = 600
+SAMPLES = 600
 
 
-class Round(NamedTuple):
+class SampleRound(NamedTuple):
     """What happened in one round."""
 
     t: int
@@ -29,17 +29,17 @@ class Round(NamedTuple):
     reward: float
 
 
-def problem_of(spec: Spec, horizon: int | None = ROUNDS) -> Problem:
-    """Give a problem that the policy accepts, with change points only for who may know them."""
+def sample_problem(spec: Spec, horizon: int | None = ROUNDS) -> Problem:
+    """Return a problem that the policy accepts, with change points only for who may know them."""
     changes = (20, 40) if entry(spec).lab_only else ()
     return Problem(ACTIONS, SIGNALS, entry(spec).rewards[0], horizon, changes)
 
 
-def history_of(seed: int) -> list[Round]:
+def sample_history(seed: int) -> list[SampleRound]:
     """Draw what happens in each round."""
     rng = np.random.default_rng(seed)
     return [
-        Round(
+        SampleRound(
             t,
             int(rng.integers(ACTIONS)),
             int(rng.integers(SIGNALS)),
@@ -49,9 +49,9 @@ def history_of(seed: int) -> list[Round]:
     ]
 
 
-def lived(spec: Spec, history: list[Round], horizon: int | None = ROUNDS) -> Any:
-    """Give the state after a history in which everything arrives at once."""
-    state = start(spec, problem_of(spec, horizon))
+def state_after(spec: Spec, history: list[SampleRound], horizon: int | None = ROUNDS) -> Any:
+    """Return the state after a history in which everything arrives at once."""
+    state = start(spec, sample_problem(spec, horizon))
     for t, action, signal, reward in history:
         play(state, t, action)
         observe(state, t, action, signal)
@@ -59,9 +59,11 @@ def lived(spec: Spec, history: list[Round], horizon: int | None = ROUNDS) -> Any
     return state
 
 
-def lived_but(spec: Spec, history: list[Round], probed: int, signal: int | None) -> Any:
-    """Give the state after a history in which one round has this signal, or none, and no reward."""
-    state = start(spec, problem_of(spec))
+def state_with_signal(
+    spec: Spec, history: list[SampleRound], probed: int, signal: int | None
+) -> Any:
+    """Return the state after a history of which one round has this signal or none, and no reward."""
+    state = start(spec, sample_problem(spec))
     for one in history:
         play(state, *one[:2])
         if one.t != probed:
@@ -72,9 +74,9 @@ def lived_but(spec: Spec, history: list[Round], probed: int, signal: int | None)
     return state
 
 
-def lived_late(spec: Spec, history: list[Round], rng: np.random.Generator) -> Any:
-    """Give the state after the same history with signals and rewards late, in random order."""
-    state = start(spec, problem_of(spec))
+def state_after_shuffled(spec: Spec, history: list[SampleRound], rng: np.random.Generator) -> Any:
+    """Return the state after the same history with signals and rewards late, in random order."""
+    state = start(spec, sample_problem(spec))
     waiting: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
 
     def deliver(count: int) -> None:
@@ -91,23 +93,23 @@ def lived_late(spec: Spec, history: list[Round], rng: np.random.Generator) -> An
     return state
 
 
-def choices_of(state: Any, t: int, draws: int = DRAWS, actions: int = ACTIONS) -> Any:
-    """Give the choices made in one state with many random numbers."""
+def sample_choices(state: Any, t: int, draws: int = SAMPLES, actions: int = ACTIONS) -> Any:
+    """Return the choices made in one state with many random numbers."""
     eligible = np.ones(actions, np.bool_)
     return np.array(
         [choose(state, t, eligible, np.random.default_rng(draw)) for draw in range(draws)]
     )
 
 
-def indices_of(state: Any, t: int, actions: int = ACTIONS) -> Floats:
-    """Give the indices of one state."""
+def sample_indices(state: Any, t: int, actions: int = ACTIONS) -> Floats:
+    """Return the indices of one state."""
     values = np.zeros(actions)
     indices(state, t, values)
     return values
 
 
-def matters(spec: Spec, what: str, length: int, probed: int) -> bool:
-    """Tell whether the signal, or the reward, of one round changes what is chosen at the end.
+def is_remembered(spec: Spec, what: str, length: int, probed: int) -> bool:
+    """Return whether the signal, or the reward, of one round changes what is chosen at the end.
 
     The round's reward is withheld when its signal is probed, so that only the law can tell.
     """
@@ -116,7 +118,7 @@ def matters(spec: Spec, what: str, length: int, probed: int) -> bool:
         state = start(spec, Problem(2, 2, entry(spec).rewards[0], length))
         for t in range(length):
             here = t == probed
-            one = Round(
+            one = SampleRound(
                 t, t % 2, signal if here else t // 2 % 2, reward if here else t // 2 % 4 / 4
             )
             play(state, *one[:2])
@@ -124,7 +126,7 @@ def matters(spec: Spec, what: str, length: int, probed: int) -> bool:
             if not (here and what == "signal"):
                 credit(state, *one)
         if has(indices, state):
-            ends.append(indices_of(state, length, actions=2))
+            ends.append(sample_indices(state, length, actions=2))
         else:
-            ends.append(choices_of(state, length, draws=4 * DRAWS, actions=2))
+            ends.append(sample_choices(state, length, draws=4 * SAMPLES, actions=2))
     return not np.array_equal(ends[0], ends[1])
