@@ -62,7 +62,7 @@ def state_after(spec: Spec, history: list[SampleRound], horizon: int | None = RO
 def state_with_signal(
     spec: Spec, history: list[SampleRound], probed: int, signal: int | None
 ) -> Any:
-    """Return the state after a history of which one round has this signal or none, and no reward."""
+    """Return the state after a history in which one round has this signal or none, no reward."""
     state = start(spec, sample_problem(spec))
     for one in history:
         play(state, *one[:2])

@@ -50,7 +50,7 @@ class SuiteEntry:
     """The regret is also reported from this round on, when the first rewards are in."""
 
     def changes_count(self) -> int:
-        """Return the expected number of jumps of the law; a drift counts as one per 1,000 rounds."""
+        """Return the expected number of jumps of the law; a drift counts as one in 1,000 rounds."""
         if self.scenario.segments:
             return len(self.scenario.segments) - 1
         changes = self.scenario.changes

@@ -1,4 +1,4 @@
-"""The change test of `nsd-kl-glr`: false alarms over long stationary streams, and its power."""
+"""The change test on signals: its formula, false alarms over long streams, and its power."""
 
 from __future__ import annotations
 
@@ -9,15 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 from scipy.stats import beta
 
 import foretell as ft
 from foretell.policies.parts.glr_restarts import KlGlrState
 from foretell.policies.parts.prefix_grid import PrefixGrid, grid_add, new_prefix_grid
-from foretell.policies.parts.signal_change_test import LogGammas, change_statistic, log_gammas
+from foretell.policies.parts.signal_change_test import (
+    MOST_KEPT,
+    LogGammas,
+    change_statistic,
+    log_gamma,
+    log_gammas,
+    stirling,
+)
 from foretell.policies.registry import start
 from foretell.policies.verbs import observe, play
-from foretell.types import Ints, Problem
+from foretell.types import Floats, Ints, Problem
+from tests.reference.baselines import splits
 
 ROUNDS, RUNS = 50_000, 200
 
@@ -105,3 +114,36 @@ def test_the_changes_of_the_paper_are_found_soon() -> None:
                 delays.append(int((actions[change : caught + 1] == actions[caught]).sum()))
     assert len(delays) >= 0.9 * 3 * runs
     assert np.median(delays) <= 40
+
+
+def slow_log_kt(counts: Floats) -> float:
+    half = len(counts) / 2
+    prior = special.gammaln(half) - len(counts) * special.gammaln(0.5)
+    return float(prior + special.gammaln(counts + 0.5).sum() - special.gammaln(counts.sum() + half))
+
+
+@pytest.mark.parametrize("signals", [2, 3, 6])
+@pytest.mark.parametrize("length", [2, 37, 300])
+def test_the_signal_statistic_is_the_brute_force_one(signals: int, length: int) -> None:
+    rng = np.random.default_rng(length)
+    seen = rng.integers(signals, size=length)
+    grid = new_prefix_grid(1, signals, length)
+    for signal in seen:
+        grid_add(grid, 0, int(signal), 1)
+    counts = np.bincount(seen, minlength=signals).astype(float)
+    likelihood = float(special.xlogy(counts, counts / length).sum())
+    slow = -math.inf
+    for moment, _ in splits(length):
+        before = np.bincount(seen[:moment], minlength=signals).astype(float)
+        mixture = slow_log_kt(before) + slow_log_kt(counts - before)
+        slow = max(slow, mixture - likelihood - math.log(moment * (moment + 1)))
+    found = change_statistic(grid, 0, log_gammas(signals, length))
+    assert found == pytest.approx(slow, abs=1e-8)
+
+
+def test_gammas_beyond_the_table_are_stirlings() -> None:
+    assert stirling(150.5) == pytest.approx(special.gammaln(150.5), rel=1e-13)
+    table = log_gammas(3, None).half
+    assert len(table) == MOST_KEPT
+    for index in (MOST_KEPT - 1, MOST_KEPT, 10 * MOST_KEPT):
+        assert log_gamma(table, index, 0.5) == pytest.approx(special.gammaln(index + 0.5))
