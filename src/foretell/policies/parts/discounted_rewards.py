@@ -28,7 +28,7 @@ class DiscountedRewards(NamedTuple):
 
 
 def new_discounted_rewards(actions: int, gamma: float) -> DiscountedRewards:
-    """Know nothing yet."""
+    """Return what is known before the first round: nothing."""
     return DiscountedRewards(
         float(gamma), np.zeros(actions), np.zeros(actions), np.zeros(1, np.int64)
     )

@@ -62,7 +62,7 @@ class KlGlrState(NamedTuple):
 def new_kl_glr(
     problem: Problem, delta: float, alarm: float, forced: float, *, local: bool, reseed: bool
 ) -> KlGlrState:
-    """Know nothing yet."""
+    """Return what is known before the first round: nothing."""
     actions, signals = problem.actions, problem.signals
     return KlGlrState(
         delta=delta,

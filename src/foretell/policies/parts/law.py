@@ -42,7 +42,7 @@ class Law(NamedTuple):
 
 
 def new_law(actions: int, signals: int, window: int | None) -> Law:
-    """Know nothing yet."""
+    """Return what is known before the first round: nothing."""
     return Law(
         counts=np.zeros((actions, signals), np.int64),
         seen=np.zeros(actions, np.int64),

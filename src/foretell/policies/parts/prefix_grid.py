@@ -35,7 +35,7 @@ class PrefixGrid(NamedTuple):
 
 
 def new_prefix_grid(streams: int, components: int, longest: int | None) -> PrefixGrid:
-    """Know nothing yet; `longest` is the most observations that one stream can have."""
+    """Return an empty grid; `longest` is the most observations that one stream can have."""
     levels = MOST_LEVELS if longest is None else max(1, math.ceil(math.log2(longest + 1)) - 2)
     return PrefixGrid(
         length=np.zeros(streams, np.int64),

@@ -38,7 +38,7 @@ class RewardWindow(NamedTuple):
 
 
 def new_reward_window(window: int) -> RewardWindow:
-    """Hold nothing yet."""
+    """Return a window that holds nothing yet."""
     size = 1 << (2 * window).bit_length()
     return RewardWindow(
         window=window,

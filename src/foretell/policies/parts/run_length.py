@@ -73,7 +73,7 @@ class RunLengths(NamedTuple):
 
 
 def new_run_lengths(actions: int, signals: int, idle: float, coupling: float) -> RunLengths:
-    """Know nothing yet: one empty hypothesis for every action."""
+    """Return what is known before the first round: one empty hypothesis for every action."""
     weight = np.zeros((actions, HYPOTHESES))
     weight[:, 0] = 1.0
     return RunLengths(

@@ -41,7 +41,7 @@ class Segments(NamedTuple):
 
 
 def new_segments(count: int, signals: int) -> Segments:
-    """Know nothing yet."""
+    """Return what is known before the first round: nothing."""
     return Segments(
         action=np.arange(count),
         first=np.full(count, -1, np.int64),

@@ -26,7 +26,7 @@ class Rewards(NamedTuple):
 
 
 def new_rewards(size: int) -> Rewards:
-    """Know nothing yet."""
+    """Return what is known before the first round: nothing."""
     return Rewards(np.zeros(size, np.int64), np.zeros(size, np.int64))
 
 
