@@ -79,7 +79,7 @@ def in_turns(
 ) -> dict[str, list[float]]:
     """Time the contestants one after the other, again and again: CPU seconds of each turn.
 
-    A contestant prepares its turn, which is not timed, and gives the work that is.
+    A contestant prepares its turn, which is not timed, and returns the work that is.
     """
     for prepare in contestants.values():
         prepare()()

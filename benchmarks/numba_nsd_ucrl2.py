@@ -65,7 +65,7 @@ def _nsd_ucrl2(
         for signal in range(signals):
             order[signal] = signal
         regret = 0.0
-        place = shift = segment = oldest = 0
+        index = shift = segment = oldest = 0
         for t in range(horizon):
             if t == rounds[segment]:
                 if segment > 0:
@@ -167,12 +167,12 @@ def _nsd_ucrl2(
             seen[chosen, signal] += 1
             plays[chosen] += 1
             ever[chosen] = True
-            waiting[place, 0] = signal
-            waiting[place, 1] = (bits >> _11) * _UNIT < theta[signal]
-            place = 0 if place == delay else place + 1
+            waiting[index, 0] = signal
+            waiting[index, 1] = (bits >> _11) * _UNIT < theta[signal]
+            index = 0 if index == delay else index + 1
             if t >= delay:
-                counts[waiting[place, 0]] += 1
-                sums[waiting[place, 0]] += waiting[place, 1]
+                counts[waiting[index, 0]] += 1
+                sums[waiting[index, 0]] += waiting[index, 1]
             regret += gaps[chosen]
         final[run] = regret
 

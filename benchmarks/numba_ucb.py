@@ -43,7 +43,7 @@ def _ucb(
         counts[:] = 0
         sums[:] = 0
         regret = 0.0
-        place = shift = segment = 0
+        index = shift = segment = 0
         for t in range(horizon):
             if t == rounds[segment]:
                 if segment > 0:
@@ -109,12 +109,12 @@ def _ucb(
             a = b ^ (b >> _11)
             b = c + (c << _3)
             c = ((c << _24) | (c >> _40)) + bits
-            waiting[place, 0] = chosen
-            waiting[place, 1] = (bits >> _11) * _UNIT < theta[signal]
-            place = 0 if place == delay else place + 1
+            waiting[index, 0] = chosen
+            waiting[index, 1] = (bits >> _11) * _UNIT < theta[signal]
+            index = 0 if index == delay else index + 1
             if t >= delay:
-                counts[waiting[place, 0]] += 1
-                sums[waiting[place, 0]] += waiting[place, 1]
+                counts[waiting[index, 0]] += 1
+                sums[waiting[index, 0]] += waiting[index, 1]
             regret += gaps[chosen]
         final[run] = regret
 

@@ -40,7 +40,7 @@ def scaling() -> Outcome:
         costs = _costs(cells)
         for value, cost in zip(values[name], costs, strict=True):
             outcome.add(f"{name} = {value:,}", f"{cost:.0f} ns", cost)
-        growth = max(later / min(costs[:place]) for place, later in enumerate(costs) if place)
+        growth = max(later / min(costs[:index]) for index, later in enumerate(costs) if index)
         outcome.at_most(f"largest growth over {name}", growth, FLAT)
         spread = max(costs) / min(costs)
         outcome.add(f"dearest / cheapest over {name}", f"{spread:.3g}x", spread)
@@ -86,11 +86,11 @@ def _costs(cells: list[tuple[Scenario, int, int]], turns: int = TURNS) -> list[f
     """Return the ns per round of each cell: the least over turns that the cells take in order."""
     costs = [math.inf] * len(cells)
     for turn in range(turns + 1):
-        for place, (scenario, window, horizon) in enumerate(cells):
+        for index, (scenario, window, horizon) in enumerate(cells):
             runs = max(1, 100_000 // horizon)
             seconds = cpu_seconds(lambda: _simulate(scenario, window, horizon, runs))  # noqa: B023  called at once
             if turn > 0:
-                costs[place] = min(costs[place], 1e9 * seconds / (runs * horizon))
+                costs[index] = min(costs[index], 1e9 * seconds / (runs * horizon))
     return costs
 
 

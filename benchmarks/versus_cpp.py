@@ -23,8 +23,8 @@ from benchmarks.numba_nsd_ucrl2 import nsd_ucrl2
 from benchmarks.numba_ucb import ucb
 from foretell.policies import start
 from foretell.sim.compiled import compiled_player
-from foretell.sim.run import new_record, run
-from foretell.sim.simulate import stream
+from foretell.sim.run import new_run_trace, run
+from foretell.sim.streams import random_stream
 from foretell.worlds.paper import CHANGES, HORIZON, LAW, THETA
 
 if TYPE_CHECKING:
@@ -97,18 +97,20 @@ def _measure(
 
 
 def prepared_runs(scenario: ft.Scenario, spec: ft.Spec) -> Callable[[], None]:
-    """Draw worlds, streams and states, and give the work that is left: the runs themselves."""
+    """Draw worlds, streams and states, and return the work that is left: the runs themselves."""
     runs = []
     for number in range(RUNS):
-        world = scenario.draw(HORIZON, stream(SEED, number, 0))
+        world = scenario.draw(HORIZON, random_stream(SEED, number, 0))
         state = start(spec, scenario.problem(HORIZON, world.changes))
-        record = new_record(CHECKPOINTS, scenario.actions, 0)
-        runs.append((world, state, record, stream(SEED, number, 1), stream(SEED, number, 2)))
+        trace = new_run_trace(CHECKPOINTS, scenario.actions, 0)
+        runs.append(
+            (world, state, trace, random_stream(SEED, number, 1), random_stream(SEED, number, 2))
+        )
     player = compiled_player(type(runs[0][1]))
 
     def work() -> None:
-        for world, state, record, noise, rng in runs:
-            run(world, state, HORIZON, record, noise=noise, rng=rng, player=player)
+        for world, state, trace, noise, rng in runs:
+            run(world, state, HORIZON, trace, noise=noise, rng=rng, player=player)
 
     return work
 

@@ -81,23 +81,23 @@ SCENARIOS: list[Case] = [
 ]
 
 DELAYS: list[Case] = [
-    (lambda: ft.delays.Constant(-1), "at least 0 rounds, got -1"),
-    (lambda: ft.delays.Constant(1.5), "whole number of rounds"),  # type: ignore[arg-type]
-    (lambda: ft.delays.Constant(1, lost=1.0), "for rewards that never arrive use"),
-    (lambda: ft.delays.Constant(1, lost=-0.1), "must lie in"),
-    (lambda: ft.delays.Uniform(5, 2), "swap the two"),
-    (lambda: ft.delays.Uniform(-5, 2), "low end of a uniform delay must be at least 0"),
-    (lambda: ft.delays.Geometric(0.0), "above 0, got 0.0"),
-    (lambda: ft.delays.Geometric(float("nan")), "above 0, got nan"),
-    (lambda: ft.delays.LogNormal(0.0, 1.0), "median of a log-normal delay"),
-    (lambda: ft.delays.LogNormal(1.0, -1.0), "sigma of a log-normal delay"),
-    (lambda: ft.delays.Pareto(-1.0, 1.0), "shape of a Pareto delay"),
-    (lambda: ft.delays.Pareto(1.0, float("inf")), "scale of a Pareto delay"),
-    (lambda: ft.delays.Table(()), "at least one delay"),
-    (lambda: ft.delays.Table((1, -2)), "a delay in a table must be at least 0"),
-    (lambda: ft.delays.Table((1, 2), (1.0,)), "one weight per delay, got 1"),
-    (lambda: ft.delays.Table((1, 2), (0.0, 0.0)), "positive sum"),
-    (lambda: ft.delays.Table((1, 2), (2.0, -1.0)), "non-negative"),
+    (lambda: ft.delays.ConstantDelay(-1), "at least 0 rounds, got -1"),
+    (lambda: ft.delays.ConstantDelay(1.5), "whole number of rounds"),  # type: ignore[arg-type]
+    (lambda: ft.delays.ConstantDelay(1, lost=1.0), "for rewards that never arrive use"),
+    (lambda: ft.delays.ConstantDelay(1, lost=-0.1), "must lie in"),
+    (lambda: ft.delays.UniformDelay(5, 2), "swap the two"),
+    (lambda: ft.delays.UniformDelay(-5, 2), "low end of a uniform delay must be at least 0"),
+    (lambda: ft.delays.GeometricDelay(0.0), "above 0, got 0.0"),
+    (lambda: ft.delays.GeometricDelay(float("nan")), "above 0, got nan"),
+    (lambda: ft.delays.LogNormalDelay(0.0, 1.0), "median of a log-normal delay"),
+    (lambda: ft.delays.LogNormalDelay(1.0, -1.0), "sigma of a log-normal delay"),
+    (lambda: ft.delays.ParetoDelay(-1.0, 1.0), "shape of a Pareto delay"),
+    (lambda: ft.delays.ParetoDelay(1.0, float("inf")), "scale of a Pareto delay"),
+    (lambda: ft.delays.TableDelay(()), "at least one delay"),
+    (lambda: ft.delays.TableDelay((1, -2)), "a delay in a table must be at least 0"),
+    (lambda: ft.delays.TableDelay((1, 2), (1.0,)), "one weight per delay, got 1"),
+    (lambda: ft.delays.TableDelay((1, 2), (0.0, 0.0)), "positive sum"),
+    (lambda: ft.delays.TableDelay((1, 2), (2.0, -1.0)), "non-negative"),
 ]
 
 REWARDS: list[Case] = [
@@ -206,7 +206,7 @@ ODD: list[Case] = [
     (lambda: ft.shifts(hazard="x"), "hazard"),  # type: ignore[arg-type]
     (lambda: ft.redraws(at=[3], count=1.5), "count"),  # type: ignore[arg-type]
     (lambda: ft.random_walk(0.1, every=2.5), "every"),  # type: ignore[arg-type]
-    (lambda: ft.delays.Geometric("x"), "geometric"),  # type: ignore[arg-type]
+    (lambda: ft.delays.GeometricDelay("x"), "geometric"),  # type: ignore[arg-type]
     (lambda: scenario(changes=[5]), "changes"),
     (lambda: scenario(rewards="beta"), "rewards"),
     (lambda: scenario(alpha="x"), "alpha"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
@@ -33,6 +34,11 @@ def test_importing_and_deciding_loads_nothing_heavy(more: str) -> None:
 @pytest.mark.parametrize("name", ft.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(ft, name) is not None
+
+
+def test_policies_is_the_package_and_registered_policies_lists_them() -> None:
+    assert importlib.import_module("foretell.policies") is ft.policies
+    assert len(ft.registered_policies()) > 20
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

@@ -22,7 +22,7 @@ import numpy as np
 
 import foretell as ft
 from foretell.policies.parts.argmax import argmax
-from foretell.policies.verbs import begin, choose, credit, observe, play
+from foretell.policies.verbs import begin, choose, credit, ignore, observe, play
 
 
 @ft.register("own-greedy")
@@ -61,9 +61,7 @@ def _choose(
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register
-def _play(state: OwnGreedyState, t: int, action: int) -> None:
-    pass
+ignore(OwnGreedyState, play)
 
 
 @observe.register
@@ -113,7 +111,7 @@ def test_it_passes_the_laws_and_lives_in_an_agent(own_file: Path) -> None:
     imported(own_file, OWN_POLICY)
     assert ft.check_policy("own-greedy")
     assert ft.check_policy("own-greedy(epsilon=0.5)")
-    assert ft.policies()["own-greedy"].summary.startswith("The best mean so far")
+    assert ft.registered_policies()["own-greedy"].summary.startswith("The best mean so far")
     agent = ft.Agent("own-greedy", actions=["a", "b"], signals=["n", "c"], seed=0)
     for _ in range(30):
         decision = agent.decide()

@@ -9,9 +9,9 @@ import numpy as np
 
 import foretell as ft
 from foretell.policies.parts.argmax import argmax
-from foretell.policies.parts.law import Law, law_observe, law_play, new_law
+from foretell.policies.parts.law import Law, law_observe, new_law
 from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, reward_mean
-from foretell.policies.verbs import begin, choose, credit, observe, play
+from foretell.policies.verbs import begin, choose, credit, ignore, observe, play
 from foretell.types import Bools, Floats
 
 
@@ -44,7 +44,7 @@ def _begin(spec: EpsilonGreedy, problem: ft.Problem) -> EpsilonGreedyState:
 
 @ft.kernel
 def estimated_value(state: EpsilonGreedyState, action: int) -> float:
-    """Give the estimated mean reward of an action: its signals, at what they are worth."""
+    """Return the estimated mean reward of an action: its signals, at what they are worth."""
     value = 0.0
     for signal in range(state.theta.counts.size):
         value += state.law.counts[action, signal] * reward_mean(state.theta, signal)
@@ -59,9 +59,7 @@ def _choose(state: EpsilonGreedyState, t: int, eligible: Bools, rng: np.random.G
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register(EpsilonGreedyState)
-def _play(state: EpsilonGreedyState, t: int, action: int) -> None:
-    law_play(state.law, t, action)
+ignore(EpsilonGreedyState, play)  # there is no window that would move
 
 
 @observe.register(EpsilonGreedyState)

@@ -8,8 +8,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from foretell.errors import ForetellError
@@ -43,10 +41,10 @@ if TYPE_CHECKING:
         Ts,
         Ucb,
         Uniform,
-        policies,
         policy,
         policy_table,
         register,
+        registered_policies,
     )
     from foretell.policies.conformance import check_policy
     from foretell.sim import Batch, Batches, load, simulate
@@ -103,12 +101,12 @@ __all__ = [
     "interpolation",
     "kernel",
     "load",
-    "policies",
     "policy",
     "policy_table",
     "random_walk",
     "redraws",
     "register",
+    "registered_policies",
     "rewards",
     "scenario",
     "scenarios",
@@ -153,18 +151,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List what is there, imported or not."""
     return sorted({*globals(), *__all__})
-
-
-class _Foretell(ModuleType):
-    """This module: its `policies` stays the function when its part of that name is imported."""
-
-    @property
-    def policies(self) -> Any:
-        return importlib.import_module("foretell.policies").policies
-
-    @policies.setter
-    def policies(self, part: ModuleType) -> None:
-        pass
-
-
-sys.modules[__name__].__class__ = _Foretell

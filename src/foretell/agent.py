@@ -21,12 +21,11 @@ import numpy as np
 
 from foretell.errors import DamagedFile, DecisionError, InvalidInput, UnknownName
 from foretell.files import write_whole
-from foretell.inputs import is_whole
 from foretell.policies.draw import choices, pick
 from foretell.policies.registry import entry, policy, start
 from foretell.policies.state import grow, leaves
 from foretell.policies.verbs import credit, observe, play
-from foretell.types import Problem, RewardScale
+from foretell.types import Problem, RewardScale, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +139,7 @@ class Agent:
                 f"decision {t} has the signal {self.signals[opened.signal]!r} already: "
                 f"a decision has one signal"
             )
-        opened.signal = _place("signal", signal, self.signals)
+        opened.signal = _index_of("signal", signal, self.signals)
         observe(self._state, t, opened.action, opened.signal)
         self._credit_if_complete(t, opened)
 
@@ -222,7 +221,7 @@ class Agent:
             return np.ones(len(self.actions), np.bool_)
         mask = np.zeros(len(self.actions), np.bool_)
         for name in [eligible] if isinstance(eligible, str) else eligible:
-            mask[_place("action", name, self.actions)] = True
+            mask[_index_of("action", name, self.actions)] = True
         if not mask.any():
             raise InvalidInput("no action is eligible: name at least one, or leave eligible out")
         return mask
@@ -255,7 +254,7 @@ def _names(kind: str, names: Sequence[str]) -> list[str]:
     return listed
 
 
-def _place(kind: str, name: str, names: list[str]) -> int:
+def _index_of(kind: str, name: str, names: list[str]) -> int:
     if name not in names:
         raise UnknownName.of(kind, str(name), names)
     return names.index(name)

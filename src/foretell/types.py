@@ -1,16 +1,15 @@
-"""Words that every part of foretell shares: arrays, a decision problem, the scale of rewards."""
+"""Words that every part of foretell shares: arrays, numbers, a problem, the scale of rewards."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number, is_whole
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -24,6 +23,28 @@ GRAIN = 2.0**30
 
 FARTHEST = 1000.0
 """Gaussian rewards lie within so many standard deviations of their centre: sums stay exact."""
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether this is a whole number: NumPy's count, truth values do not.
+
+    >>> is_whole(3), is_whole(np.int64(3)), is_whole(3.0), is_whole(True)
+    (True, True, False, False)
+    """
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether this is a finite number.
+
+    >>> is_number(0.5), is_number(2), is_number("2"), is_number(float("nan"))
+    (True, True, False, False)
+    """
+    return (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    )
 
 
 @dataclass(frozen=True)
@@ -54,7 +75,7 @@ class RewardScale:
 
     @classmethod
     def gaussian(cls, scale: float, centre: float = 0.0) -> RewardScale:
-        """Give the scale of Gaussian rewards with this standard deviation."""
+        """Return the scale of Gaussian rewards with this standard deviation."""
         return cls("gaussian", centre, centre + scale)
 
     @property

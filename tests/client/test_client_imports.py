@@ -42,12 +42,5 @@ def test_importing_the_client_loads_nothing_heavy(imports: str, loaded: str) -> 
     assert python(LIGHT.format(imports=imports)) == loaded
 
 
-def test_the_function_policies_stays_when_the_part_is_imported() -> None:
-    first = "import foretell.policies.verbs, foretell; print(len(foretell.policies()) > 20)"
-    assert python(first) == "True"
-    last = "import foretell, foretell.agent; from foretell import policies; print(len(policies()))"
-    assert int(python(last)) > 20
-
-
 def test_a_missing_extra_is_named() -> None:
     assert "pip install 'foretell[client]'" in python(NO_EXTRA)

@@ -16,7 +16,7 @@ from foretell.policies.state import fingerprint
 from foretell.policies.verbs import choose, credit, has, indices, observe, play, weights
 
 ACTIONS, ROUNDS = 4, 30
-LIVE = [name for name, known in ft.policies().items() if not known.lab_only]
+LIVE = [name for name, known in ft.registered_policies().items() if not known.lab_only]
 
 
 class Fixed:

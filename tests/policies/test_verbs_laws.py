@@ -15,10 +15,12 @@ from foretell.policies.state import fingerprint, grow, leaves
 from foretell.policies.verbs import choose, credit, has, indices, observe, play, uncredit
 from tests.reference.replay import indices_of
 
-POLICIES = list(ft.policies())
-ORDER_FREE = [name for name, known in ft.policies().items() if not known.stream]
+POLICIES = list(ft.registered_policies())
+ORDER_FREE = [name for name, known in ft.registered_policies().items() if not known.stream]
 WINDOWED = [
-    name for name, known in ft.policies().items() if "window" in known.spec.__dataclass_fields__
+    name
+    for name, known in ft.registered_policies().items()
+    if "window" in known.spec.__dataclass_fields__
 ]
 ACTIONS, SIGNALS = 3, 3
 
@@ -39,7 +41,7 @@ def with_window(name: str, window: int | None) -> ft.Spec:
 
 
 def problem_of(name: str, horizon: int | None = 50) -> ft.Problem:
-    changes = (5, 6, 20) if ft.policies()[name].lab_only else ()
+    changes = (5, 6, 20) if ft.registered_policies()[name].lab_only else ()
     return ft.Problem(ACTIONS, SIGNALS, horizon=horizon, changes=changes)
 
 
@@ -115,7 +117,7 @@ def test_relabelled_actions_are_played_as_often(name: str) -> None:
 
 @pytest.mark.parametrize("name", WINDOWED)
 def test_a_window_of_the_horizon_is_no_window(name: str) -> None:
-    recipe = ft.scenario("paper", delay=ft.delays.Uniform(0, 40), changes=ft.shifts(at=[60]))
+    recipe = ft.scenario("paper", delay=ft.delays.UniformDelay(0, 40), changes=ft.shifts(at=[60]))
     specs = [with_window(name, window) for window in (None, 150, 4000)]
     batches = ft.simulate(recipe, specs, 150, runs=3, compiled=False, trajectories=True)
     plain = batches[specs[0]]
@@ -151,7 +153,9 @@ def test_delay_zero_is_no_delay(name: str) -> None:
     batch = ft.simulate(recipe, spec, 60, runs=1, compiled=False, trajectories=True)
     assert batch.trajectories is not None
     assert not batch.trajectories.delays.any()
-    state = start(spec, recipe.problem(60, (30,) if ft.policies()[name].lab_only else ()))
+    state = start(
+        spec, recipe.problem(60, (30,) if ft.registered_policies()[name].lab_only else ())
+    )
     for t in range(60):
         action = int(batch.trajectories.actions[0, t])
         signal = int(batch.trajectories.signals[0, t])
@@ -247,7 +251,7 @@ def test_uncredit_is_the_inverse_of_credit(name: str, story: list[tuple[int, int
 @pytest.mark.parametrize("name", POLICIES)
 def test_growth_keeps_what_is_known_and_explores_what_is_new(name: str) -> None:
     spec = with_window(name, 10)
-    if ft.policies()[name].lab_only:
+    if ft.registered_policies()[name].lab_only:
         return
     state = start(spec, ft.Problem(ACTIONS, SIGNALS))
     rng = np.random.default_rng(0)

@@ -25,7 +25,7 @@ class Past(NamedTuple):
 
 
 def story(trajectories: Trajectories, run: int) -> list[Past]:
-    """Give the rounds of one run."""
+    """Return the rounds of one run."""
     return [
         Past(t, int(action), int(signal), float(reward), None if delay < 0 else int(delay))
         for t, (action, signal, reward, delay) in enumerate(
@@ -83,5 +83,5 @@ def rewards_of(past: list[Past], signals: int) -> tuple[Ints, Floats]:
 
 
 def segment_start(changes: tuple[int, ...], t: int) -> int:
-    """Give the first round of the segment that t belongs to."""
+    """Return the first round of the segment that t belongs to."""
     return max([0, *(change for change in changes if change <= t)])

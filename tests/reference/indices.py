@@ -42,7 +42,7 @@ class Setting(NamedTuple):
 
 
 def ucb_indices(known: list[Past], actions: int, logarithm: float, scale: float) -> Floats:
-    """Give mean + scale · sqrt(2 ln / N), +inf while there is no reward."""
+    """Return mean + scale · sqrt(2 ln / N), +inf while there is no reward."""
     values = np.full(actions, math.inf)
     for action in range(actions):
         rewards = [one.reward for one in known if one.action == action]
@@ -63,7 +63,7 @@ def nsd_indices(
     *,
     tight: bool = False,
 ) -> Floats:
-    """Give rho⁺_t(a) of Eq. (4): theta from `past`, the law from the window of `law_past`.
+    """Return rho⁺_t(a) of Eq. (4): theta from `past`, the law from the window of `law_past`.
 
     `tight` takes the constants of errata P1 and P2, and U = 1 while there is no reward.
     """
@@ -93,7 +93,7 @@ def nsd_indices(
 
 
 def all_indices(spec: Spec, whole: list[Past], t: int, setting: Setting) -> Floats:
-    """Give the index of every action in round t."""
+    """Return the index of every action in round t."""
     past = before(whole, t)
     first = segment_start(setting.changes, t)
     match spec:

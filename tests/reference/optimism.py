@@ -26,7 +26,7 @@ class Case(NamedTuple):
 
 
 def algorithm_2(law: Floats, radius: float, upper: Floats) -> float:
-    """Give rho⁺ by the pseudo-code of [Vernade2020, App. A]; it stops at the second signal."""
+    """Return rho⁺ by the pseudo-code of [Vernade2020, App. A]; it stops at the second signal."""
     order = np.argsort(-upper, kind="stable")
     q = law.copy()
     q[order[0]] = min(1.0, law[order[0]] + radius / 2)
@@ -38,7 +38,7 @@ def algorithm_2(law: Floats, radius: float, upper: Floats) -> float:
 
 
 def linear_programs(cases: list[Case]) -> Floats:
-    """Give max q·U over the simplex with |p − q|₁ <= radius, for each case.
+    """Return max q·U over the simplex with |p − q|₁ <= radius, for each case.
 
     The variables of a case are q and e >= |p − q|. Cases share nothing, so they are solved as the
     blocks of one program.
@@ -65,9 +65,9 @@ def linear_programs(cases: list[Case]) -> Floats:
         method="highs",
     )
     assert solved.success, solved.message
-    values, place = [], 0
+    values, index = [], 0
     for case in cases:
         n = len(case.upper)
-        values.append(float(solved.x[place : place + n] @ case.upper))
-        place += 2 * n
+        values.append(float(solved.x[index : index + n] @ case.upper))
+        index += 2 * n
     return np.array(values)

@@ -28,7 +28,7 @@ def lived(spec: Spec, problem: Problem, whole: list[Past]) -> Iterator[tuple[int
 
 
 def indices_of(state: Any, t: int, actions: int) -> Floats:
-    """Give what the policy ranks its actions by."""
+    """Return what the policy ranks its actions by."""
     values = np.zeros(actions)
     indices(state, t, values)
     return values

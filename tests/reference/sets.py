@@ -26,7 +26,7 @@ class NaiveLatest:
         self.held: dict[int, tuple[int, int]] = {}
 
     def add(self, t: int, action: int, grains: int) -> tuple[bool, tuple[int, int] | None]:
-        """Tell whether round t is held now, and what was pushed out."""
+        """Return whether round t is held now, and what was pushed out."""
         everything = {**self.held, t: (action, grains)}
         if len(everything) <= self.window:
             self.held = everything

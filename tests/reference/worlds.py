@@ -9,7 +9,7 @@ from foretell.worlds.world import World
 
 
 def law_at(world: World, t: int) -> Floats:
-    """Give the (actions, signals) law of round t."""
+    """Return the (actions, signals) law of round t."""
     knot = int(np.flatnonzero(world.rounds <= t)[-1])
     here: Floats = world.laws[knot]
     if not world.drifts[knot]:
@@ -21,7 +21,7 @@ def law_at(world: World, t: int) -> Floats:
 
 
 def means_at(world: World, t: int) -> Floats:
-    """Give each action's mean unit reward: alpha · mu + (1 − alpha) · p·theta."""
+    """Return each action's mean unit reward: alpha · mu + (1 − alpha) · p·theta."""
     knot = int(np.flatnonzero(world.rounds <= t)[-1])
     means: Floats = world.alpha * world.mus[knot] + (1 - world.alpha) * (
         law_at(world, t) @ world.theta
@@ -30,7 +30,7 @@ def means_at(world: World, t: int) -> Floats:
 
 
 def regret_of(world: World, actions: list[int]) -> Floats:
-    """Give the cumulative dynamic regret in natural rewards."""
+    """Return the cumulative dynamic regret in natural rewards."""
     gaps = [means_at(world, t).max() - means_at(world, t)[a] for t, a in enumerate(actions)]
     total: Floats = np.cumsum(gaps) * world.width
     return total

@@ -17,7 +17,7 @@ from foretell.policies.verbs import credit, observe, play
 from foretell.types import Bools, Floats, RewardKind
 
 ACTIONS, SIGNALS, ROUNDS, DRAWS = 5, 3, 200, 16
-LIVE = [name for name, known in ft.policies().items() if not known.lab_only]
+LIVE = [name for name, known in ft.registered_policies().items() if not known.lab_only]
 OTHERS = ["nsd-kl-glr(robust=True)", "nsd-ucrl2(scale=0.1)", "sw-ucb(window=40, over='rounds')"]
 
 
@@ -26,12 +26,12 @@ def sfc64(seed: int) -> np.random.Generator:
 
 
 def spec_of(name: str) -> ft.Spec:
-    windowed = name in LIVE and "window" in ft.policies()[name].spec.__dataclass_fields__
+    windowed = name in LIVE and "window" in ft.registered_policies()[name].spec.__dataclass_fields__
     return ft.policy(f"{name}(window=60)" if windowed else name)
 
 
 def lived(spec: ft.Spec, rewards: RewardKind) -> Any:
-    """Give the state after a history with late rewards, and some signals still to come."""
+    """Return the state after a history with late rewards, and some signals still to come."""
     state = start(spec, ft.Problem(ACTIONS, SIGNALS, rewards))
     rng = np.random.default_rng(5)
     late = []
@@ -58,7 +58,7 @@ def test_compiled_and_plain_choices_are_equal_to_the_byte(name: str) -> None:
     from foretell.sim.compiled import compiled_choices
 
     spec = spec_of(name)
-    for rewards in ft.policies()[spec.name].rewards:
+    for rewards in ft.registered_policies()[spec.name].rewards:
         fresh, old = start(spec, ft.Problem(ACTIONS, SIGNALS, rewards)), lived(spec, rewards)
         grown = grow(spec, old, ACTIONS, ft.Problem(ACTIONS + 2, SIGNALS + 1, rewards))
         write = compiled_choices(fresh)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretell.sim.pending import (
-    NONE,
+    NO_ENTRY,
     Pending,
     add_pending,
     doubled,
@@ -20,7 +20,7 @@ from tests.reference.sets import NaivePending
 def taken(pending: Pending, t: int) -> list[tuple[int, int, int, float]]:
     rewards = []
     entry = take_due(pending, t)
-    while entry != NONE:
+    while entry != NO_ENTRY:
         rewards.append(
             (
                 int(pending.round[entry]),

@@ -10,7 +10,7 @@ from foretell.traffic.faults import Faults
 from foretell.traffic.plan import Plan, Silence, planned
 from foretell.traffic.rescale import fitted
 from foretell.worlds import SuiteEntry, scenario, suite
-from foretell.worlds.delays import Constant
+from foretell.worlds.delays import ConstantDelay
 
 
 def plan(
@@ -37,8 +37,8 @@ def test_every_scenario_fits_into_a_shorter_horizon_and_stays_the_same_in_its_ow
 
 
 def test_delays_are_fitted_too_unless_one_is_given() -> None:
-    assert fitted("paper", 800, None).delay == Constant(50)
-    assert fitted("paper", 800, 7).delay == Constant(7)
+    assert fitted("paper", 800, None).delay == ConstantDelay(50)
+    assert fitted("paper", 800, 7).delay == ConstantDelay(7)
 
 
 def test_where_silence_is_an_outcome_the_weakest_signal_is_silent_and_listed_first() -> None:

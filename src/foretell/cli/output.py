@@ -26,8 +26,8 @@ def print_table(
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for place, column in enumerate(columns):
-        numbers = all(isinstance(row[place], (int, float)) for row in rows)
+    for index, column in enumerate(columns):
+        numbers = all(isinstance(row[index], (int, float)) for row in rows)
         table.add_column(column, justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(

@@ -15,7 +15,7 @@ from foretell.policies.nsd_ucrl2 import NsdUcrl2
 from foretell.policies.oracle_nsd import OracleNsd, OracleNsdNd
 from foretell.policies.oracle_psrl import OraclePsrl
 from foretell.policies.oracle_ucb import OracleUcb, OracleUcbNd
-from foretell.policies.registry import Entry, entry, policies, policy, register, start
+from foretell.policies.registry import Entry, entry, policy, register, registered_policies, start
 from foretell.policies.signal_glr_kl_ucb import SignalGlrKlUcb
 from foretell.policies.spec import Spec
 from foretell.policies.sw_ts import SwTs
@@ -53,10 +53,10 @@ __all__ = [
     "Ucb",
     "Uniform",
     "entry",
-    "policies",
     "policy",
     "policy_markdown",
     "policy_table",
     "register",
+    "registered_policies",
     "start",
 ]

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.errors import PolicyDefect
-from foretell.policies.histories import (
+from foretell.policies.conformance_runs import (
     ACTIONS,
-    DRAWS,
     ROUNDS,
+    SAMPLES,
     SIGNALS,
-    choices_of,
-    history_of,
-    indices_of,
-    lived,
-    lived_but,
-    lived_late,
-    matters,
-    problem_of,
+    is_remembered,
+    sample_choices,
+    sample_history,
+    sample_indices,
+    sample_problem,
+    state_after,
+    state_after_shuffled,
+    state_with_signal,
 )
 from foretell.policies.registry import entry, policy, start
 from foretell.policies.state import fingerprint, grow, leaves
@@ -51,7 +51,7 @@ SHORT_WINDOW = 20
 
 
 def check_policy(spec: str | Spec) -> tuple[str, ...]:
-    """Check every law; give their names, or raise `PolicyDefect` with the one that is broken.
+    """Check every law; return their names, or raise `PolicyDefect` with the one that is broken.
 
     >>> check_policy("nsd-ucrl2(window=50)")[0]
     'a spec is read back from its text'
@@ -81,18 +81,18 @@ def _check_honest(spec: Spec) -> str:
 
 
 def _check_reads_only(spec: Spec) -> str:
-    state = lived(spec, history_of(0))
+    state = state_after(spec, sample_history(0))
     before = fingerprint(state)
-    first = choices_of(state, ROUNDS, draws=20)
+    first = sample_choices(state, ROUNDS, draws=20)
     if fingerprint(state) != before:
         return "changes its state in choose: change it in play, observe or credit"
-    if not np.array_equal(first, choices_of(state, ROUNDS, draws=20)):
+    if not np.array_equal(first, sample_choices(state, ROUNDS, draws=20)):
         return "chooses differently when asked again with the same random numbers"
     return ""
 
 
 def _check_eligible(spec: Spec) -> str:
-    state = lived(spec, history_of(1))
+    state = state_after(spec, sample_history(1))
     for mask in range(1, 2**ACTIONS):
         eligible = np.array([mask >> action & 1 for action in range(ACTIONS)], np.bool_)
         chosen = choose(state, ROUNDS, eligible, np.random.default_rng(mask))
@@ -102,8 +102,11 @@ def _check_eligible(spec: Spec) -> str:
 
 
 def _check_ties(spec: Spec) -> str:
-    shares = np.bincount(choices_of(start(spec, problem_of(spec)), 0), minlength=ACTIONS) / DRAWS
-    if abs(shares - 1 / ACTIONS).max() > 6 * np.sqrt(0.25 * 0.75 / DRAWS):
+    shares = (
+        np.bincount(sample_choices(start(spec, sample_problem(spec)), 0), minlength=ACTIONS)
+        / SAMPLES
+    )
+    if abs(shares - 1 / ACTIONS).max() > 6 * np.sqrt(0.25 * 0.75 / SAMPLES):
         return (
             f"knows nothing in round 0 and yet plays the actions with shares "
             f"{np.round(shares, 2).tolist()}: break ties at random"
@@ -113,22 +116,22 @@ def _check_ties(spec: Spec) -> str:
 
 def _check_relabelling(spec: Spec) -> str:
     order = np.array([2, 0, 3, 1])
-    history = history_of(2)
+    history = sample_history(2)
     renamed = [r._replace(action=int(order[r.action])) for r in history]
-    one, other = lived(spec, history), lived(spec, renamed)
+    one, other = state_after(spec, history), state_after(spec, renamed)
     if has(indices, one):
         same = np.isclose(
-            indices_of(one, ROUNDS),
-            indices_of(other, ROUNDS)[order],
+            sample_indices(one, ROUNDS),
+            sample_indices(other, ROUNDS)[order],
             rtol=0,
             atol=1e-9,
             equal_nan=True,
         )
         if not same.all():
             return "ranks actions by their numbers: relabelled actions have other indices"
-    shares = np.bincount(choices_of(one, ROUNDS), minlength=ACTIONS) / DRAWS
-    other_shares = (np.bincount(choices_of(other, ROUNDS), minlength=ACTIONS) / DRAWS)[order]
-    if abs(shares - other_shares).max() > 6 * np.sqrt(0.5 / DRAWS):
+    shares = np.bincount(sample_choices(one, ROUNDS), minlength=ACTIONS) / SAMPLES
+    other_shares = (np.bincount(sample_choices(other, ROUNDS), minlength=ACTIONS) / SAMPLES)[order]
+    if abs(shares - other_shares).max() > 6 * np.sqrt(0.5 / SAMPLES):
         return (
             f"plays relabelled actions with shares {np.round(other_shares, 2).tolist()}, "
             f"not {np.round(shares, 2).tolist()}"
@@ -139,10 +142,13 @@ def _check_relabelling(spec: Spec) -> str:
 def _check_order(spec: Spec) -> str:
     if entry(spec).stream:
         return ""
-    history = history_of(3)
-    reference = fingerprint(lived(spec, history))
+    history = sample_history(3)
+    reference = fingerprint(state_after(spec, history))
     for seed in range(6):
-        if fingerprint(lived_late(spec, history, np.random.default_rng(seed))) != reference:
+        if (
+            fingerprint(state_after_shuffled(spec, history, np.random.default_rng(seed)))
+            != reference
+        ):
             return (
                 "knows something else when the same signals and rewards arrive in another order: "
                 "make observe and credit of distinct rounds commute, or register it stream=True"
@@ -155,20 +161,22 @@ def _check_window(spec: Spec) -> str:
         return ""
     spec = dataclasses.replace(spec, window=WINDOW)  # type: ignore[call-arg]
     length = WINDOW + 50
-    windowed = [what for what in ("signal", "reward") if matters(spec, what, length, length - 1)]
-    forgets = [what for what in windowed if not matters(spec, what, length, 0)]
+    windowed = [
+        what for what in ("signal", "reward") if is_remembered(spec, what, length, length - 1)
+    ]
+    forgets = [what for what in windowed if not is_remembered(spec, what, length, 0)]
     if not forgets:
         return f"has a window of {WINDOW} rounds and yet forgets nothing that is older"
     for what in forgets:
-        if matters(spec, what, length, length - WINDOW - 1):
+        if is_remembered(spec, what, length, length - WINDOW - 1):
             return f"still knows the {what} of the round just before its window: off by one"
-        if not matters(spec, what, length, length - WINDOW):
+        if not is_remembered(spec, what, length, length - WINDOW):
             return f"has forgotten the {what} of the oldest round in its window: off by one"
     return ""
 
 
 def _check_uncredit(spec: Spec) -> str:
-    state = lived(spec, history_of(4))
+    state = state_after(spec, sample_history(4))
     if not has(uncredit, state):
         return ""
     play(state, ROUNDS, 1)
@@ -182,21 +190,21 @@ def _check_uncredit(spec: Spec) -> str:
 
 
 def _check_unobserve(spec: Spec) -> str:
-    if not has(unobserve, start(spec, problem_of(spec))):
+    if not has(unobserve, start(spec, sample_problem(spec))):
         return ""
     specs = [spec]
     if _has_window(spec):
         specs.append(dataclasses.replace(spec, window=SHORT_WINDOW))  # type: ignore[call-arg]
-    history = history_of(6)
+    history = sample_history(6)
     for one in specs:
         for t in (0, ROUNDS - SHORT_WINDOW // 2, ROUNDS - 1):
             action = history[t].action
-            state = lived_but(one, history, t, 1)
+            state = state_with_signal(one, history, t, 1)
             unobserve(state, t, action, 1)
-            if fingerprint(state) != fingerprint(lived_but(one, history, t, None)):
+            if fingerprint(state) != fingerprint(state_with_signal(one, history, t, None)):
                 return f"does not undo the signal of {ROUNDS - t} rounds ago with unobserve"
             observe(state, t, action, 2)
-            if fingerprint(state) != fingerprint(lived_but(one, history, t, 2)):
+            if fingerprint(state) != fingerprint(state_with_signal(one, history, t, 2)):
                 return "knows something else when a signal is undone and another one observed"
     return ""
 
@@ -206,8 +214,10 @@ def _has_window(spec: Spec) -> bool:
 
 
 def _check_growth(spec: Spec) -> str:
-    state = lived(spec, history_of(5), horizon=None)
-    larger = dataclasses.replace(problem_of(spec, None), actions=ACTIONS + 2, signals=SIGNALS + 1)
+    state = state_after(spec, sample_history(5), horizon=None)
+    larger = dataclasses.replace(
+        sample_problem(spec, None), actions=ACTIONS + 2, signals=SIGNALS + 1
+    )
     grown = grow(spec, state, ACTIONS, larger)
     fresh = start(spec, larger)
     pairs = zip(leaves(state), leaves(grown), leaves(fresh), strict=True)
@@ -220,7 +230,7 @@ def _check_growth(spec: Spec) -> str:
         begun = has(admit, grown) or np.array_equal(now[added], blank[added])
         if not (np.array_equal(now[inside], known) and begun):
             return f"does not keep what it knew, or makes up what it did not, in {name} as it grows"
-    chosen = choices_of(grown, ROUNDS, actions=ACTIONS + 2)
+    chosen = sample_choices(grown, ROUNDS, actions=ACTIONS + 2)
     if not ((chosen >= 0) & (chosen < ACTIONS + 2)).all():
         return "chooses an action that does not exist after it has grown"
     return ""

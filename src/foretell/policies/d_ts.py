@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.policies.parts.argmax import argmax
-from foretell.policies.parts.discounted import (
-    Discounted,
+from foretell.policies.parts.discounted_rewards import (
+    DiscountedRewards,
     check_gamma,
     discounted_credit,
     discounted_play,
-    new_discounted,
+    new_discounted_rewards,
 )
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec
-from foretell.policies.verbs import begin, choose, credit, observe, play
+from foretell.policies.verbs import begin, choose, credit, ignore, observe, play
 from foretell.types import Bools, Floats, Problem
 
 
@@ -48,13 +48,13 @@ class DTs(Spec):
 class DTsState(NamedTuple):
     """Faded rewards, by action."""
 
-    rewards: Discounted
+    rewards: DiscountedRewards
     scratch: Floats
 
 
 @begin.register(DTs)
 def _begin(spec: DTs, problem: Problem) -> DTsState:
-    return DTsState(new_discounted(problem.actions, spec.gamma), np.zeros(problem.actions))
+    return DTsState(new_discounted_rewards(problem.actions, spec.gamma), np.zeros(problem.actions))
 
 
 @choose.register(DTsState)
@@ -72,9 +72,7 @@ def _play(state: DTsState, t: int, action: int) -> None:
     discounted_play(state.rewards, t)
 
 
-@observe.register(DTsState)
-def _observe(state: DTsState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(DTsState, observe)
 
 
 @credit.register(DTsState)

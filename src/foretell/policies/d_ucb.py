@@ -10,16 +10,16 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.policies.parts.argmax import argmax
-from foretell.policies.parts.discounted import (
-    Discounted,
+from foretell.policies.parts.discounted_rewards import (
+    DiscountedRewards,
     check_gamma,
     discounted_credit,
     discounted_play,
-    new_discounted,
+    new_discounted_rewards,
 )
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, option
-from foretell.policies.verbs import begin, choose, credit, indices, observe, play
+from foretell.policies.verbs import begin, choose, credit, ignore, indices, observe, play
 from foretell.types import Bools, Floats, Problem
 
 
@@ -58,13 +58,13 @@ class DUcbState(NamedTuple):
     """Faded rewards, by action."""
 
     xi: float
-    rewards: Discounted
+    rewards: DiscountedRewards
     scratch: Floats
 
 
 @begin.register(DUcb)
 def _begin(spec: DUcb, problem: Problem) -> DUcbState:
-    rewards = new_discounted(problem.actions, spec.gamma)
+    rewards = new_discounted_rewards(problem.actions, spec.gamma)
     return DUcbState(float(spec.xi), rewards, np.zeros(problem.actions))
 
 
@@ -94,9 +94,7 @@ def _play(state: DUcbState, t: int, action: int) -> None:
     discounted_play(state.rewards, t)
 
 
-@observe.register(DUcbState)
-def _observe(state: DUcbState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(DUcbState, observe)
 
 
 @credit.register(DUcbState)

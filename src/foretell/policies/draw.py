@@ -1,4 +1,4 @@
-"""From a state to an action and its exact propensity: the one place.
+"""From a state to an action and its exact propensity: nothing else draws live actions.
 
 An index policy plays the action of largest index, so its probabilities are the shares of its
 ties. A policy that draws by weights has theirs. The probabilities of any other sampling policy
@@ -32,7 +32,7 @@ class Choices(NamedTuple):
 
 
 def choices(state: Any, t: int, eligible: Bools, rng: np.random.Generator, draws: int) -> Choices:
-    """Give the probabilities of round t; `rng` and `draws` are used by sampling policies only."""
+    """Return the probabilities of round t; `rng` and `draws` are used by sampling policies only."""
     shares = np.empty(eligible.size)
     share_writer(state)(state, t, eligible, rng, draws, shares)
     return Choices(shares)
@@ -45,7 +45,7 @@ def pick(shares: Floats, rng: np.random.Generator) -> int:
 
 
 def share_writer(state: Any) -> Callable[..., None]:
-    """Give the function that writes the shares of such a state."""
+    """Return the function that writes the shares of such a state."""
     if has(indices, state):
         return write_index_shares
     return write_weight_shares if has(weights, state) else write_sampled_shares

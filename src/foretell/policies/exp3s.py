@@ -13,7 +13,7 @@ from foretell.kernel import kernel, uniform
 from foretell.policies.parts.forced_exploration import doubled_horizon
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, option
-from foretell.policies.verbs import begin, choose, credit, observe, play, weights
+from foretell.policies.verbs import begin, choose, credit, ignore, observe, play, weights
 from foretell.types import Bools, Floats, Ints, Problem
 
 MEMORY = 2**16
@@ -65,7 +65,7 @@ class Exp3SState(NamedTuple):
     weights: Floats
     """(actions,): they sum to 1."""
     played: Floats
-    """(memory,): the probability of the action of round t at place t mod memory."""
+    """(memory,): the probability of the action of round t at index t mod memory."""
     clock: Ints
     """(1,): the rounds played so far."""
 
@@ -84,7 +84,7 @@ def _begin(spec: Exp3S, problem: Problem) -> Exp3SState:
 
 @kernel
 def usual_mixing(actions: int, changes: float, horizon: float) -> float:
-    """Give the gamma of [Auer2002nonstochastic, Sec. 8], at most 1."""
+    """Return the gamma of [Auer2002nonstochastic, Sec. 8], at most 1."""
     gain = (changes + 1.0) * math.log(actions * horizon) + math.e
     return min(1.0, math.sqrt(actions * gain / ((math.e - 1.0) * horizon)))
 
@@ -146,9 +146,7 @@ def _play(state: Exp3SState, t: int, action: int) -> None:
     state.clock[0] = t + 1
 
 
-@observe.register(Exp3SState)
-def _observe(state: Exp3SState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(Exp3SState, observe)
 
 
 @credit.register(Exp3SState)

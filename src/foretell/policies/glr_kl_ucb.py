@@ -19,7 +19,7 @@ from foretell.policies.parts.reward_change_test import glr_statistic, glr_thresh
 from foretell.policies.parts.theta import to_grains
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_delta, option
-from foretell.policies.verbs import begin, choose, credit, indices, observe, play
+from foretell.policies.verbs import begin, choose, credit, ignore, indices, observe, play
 from foretell.types import GRAIN, Bools, Floats, Ints, Problem
 
 
@@ -48,13 +48,13 @@ class GlrKlUcb(Spec):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        check_share(self.alpha)
+        check_forced_share(self.alpha)
         if self.delta is not None:
             check_delta(self.delta)
         check_loglog(self.c)
 
 
-def check_share(alpha: float | None) -> None:
+def check_forced_share(alpha: float | None) -> None:
     """Refuse a share of forced exploration outside [0, 1]."""
     if alpha is not None and not 0.0 <= alpha <= 1.0:
         raise InvalidInput(
@@ -137,9 +137,7 @@ def _play(state: GlrKlUcbState, t: int, action: int) -> None:
     state.clock[0] = t + 1
 
 
-@observe.register(GlrKlUcbState)
-def _observe(state: GlrKlUcbState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(GlrKlUcbState, observe)
 
 
 @credit.register(GlrKlUcbState)

@@ -27,6 +27,7 @@ from foretell.policies.verbs import (
     choose,
     credit,
     forget,
+    ignore,
     indices,
     observe,
     play,
@@ -79,7 +80,7 @@ def _begin(spec: KlUcb, problem: Problem) -> KlUcbState:
 
 @kernel
 def exploration(rounds: float, c: float) -> float:
-    """Give ln t + c ln ln t of [Cappe2013], 0 where it would be negative."""
+    """Return ln t + c ln ln t of [Cappe2013], 0 where it would be negative."""
     level = math.log(max(1.0, rounds))
     if c > 0.0 and level > 1.0:
         level += c * math.log(level)
@@ -88,7 +89,7 @@ def exploration(rounds: float, c: float) -> float:
 
 @kernel
 def kl_index(rewards: Rewards, action: int, level: float) -> float:
-    """Give max{q : N kl(mean, q) <= level}; +inf while there is no reward."""
+    """Return max{q : N kl(mean, q) <= level}; +inf while there is no reward."""
     received = rewards.counts[action]
     if received == 0:
         return math.inf
@@ -108,14 +109,7 @@ def _choose(state: KlUcbState, t: int, eligible: Bools, rng: np.random.Generator
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register(KlUcbState)
-def _play(state: KlUcbState, t: int, action: int) -> None:
-    pass
-
-
-@observe.register(KlUcbState)
-def _observe(state: KlUcbState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(KlUcbState, play, observe, unobserve)
 
 
 @credit.register(KlUcbState)
@@ -126,11 +120,6 @@ def _credit(state: KlUcbState, t: int, action: int, signal: int, reward: float) 
 @uncredit.register(KlUcbState)
 def _uncredit(state: KlUcbState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
-
-
-@unobserve.register(KlUcbState)
-def _unobserve(state: KlUcbState, t: int, action: int, signal: int) -> None:
-    pass
 
 
 @forget.register(KlUcbState)

@@ -65,7 +65,7 @@ class MetaBioState(NamedTuple):
     last: Ints
     """(signals,): the round that waits shortest, or NONE."""
     action: npt.NDArray[np.int32]
-    """(memory,): the action of round t at place t mod memory."""
+    """(memory,): the action of round t at index t mod memory."""
     probability: Floats
     """(memory,): its probability."""
     following: Ints
@@ -98,7 +98,7 @@ def _begin(spec: MetaBio, problem: Problem) -> MetaBioState:
 
 @kernel
 def _weigh(state: MetaBioState, t: int, weights: Floats) -> float:
-    """Write the weight of every action in round t, and give their sum."""
+    """Write the weight of every action in round t, and return their sum."""
     return _write_weights(state.losses, _rate(state, t), weights)
 
 
@@ -147,9 +147,9 @@ def _release(state: MetaBioState, signal: int) -> None:
         if t < state.clock[0] - memory:
             _drop(state, signal)
             return
-        place = t % memory
-        state.losses[state.action[place]] += loss / state.probability[place]
-        state.first[signal] = state.following[place]
+        index = t % memory
+        state.losses[state.action[index]] += loss / state.probability[index]
+        state.first[signal] = state.following[index]
         if state.first[signal] == NONE:
             state.last[signal] = NONE
         state.released[signal] += 1
@@ -192,10 +192,10 @@ def _admit(state: MetaBioState, known: int) -> None:
 @play.register(MetaBioState)
 def _play(state: MetaBioState, t: int, action: int) -> None:
     total = _weigh(state, t, state.scratch)
-    place = t % state.action.size
-    state.action[place] = action
-    state.probability[place] = max(1e-300, state.scratch[action] / total)
-    state.following[place] = NONE
+    index = t % state.action.size
+    state.action[index] = action
+    state.probability[index] = max(1e-300, state.scratch[action] / total)
+    state.following[index] = NONE
     state.clock[0] = t + 1
     state.clock[2] += state.clock[1]
 

@@ -95,7 +95,7 @@ def _begin(spec: NsdKl, problem: Problem) -> NsdKlState:
 
 @kernel
 def _level(state: NsdKlState, action: int) -> float:
-    """Give the radius of an action's ball, −1 while none of its signals is in the window."""
+    """Return the radius of an action's ball, −1 while none of its signals is in the window."""
     seen = state.law.seen[action]
     if seen == 0:
         return -1.0

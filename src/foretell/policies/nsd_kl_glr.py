@@ -11,14 +11,14 @@ import numpy as np
 from foretell.errors import InvalidInput
 from foretell.kernel import kernel
 from foretell.policies.parts.argmax import argmax
-from foretell.policies.parts.kl_bounds import best_candidate, upper_mean
-from foretell.policies.parts.kl_glr import (
+from foretell.policies.parts.glr_restarts import (
     KlGlrState,
     new_kl_glr,
     observe_signal,
     play_action,
     prepare,
 )
+from foretell.policies.parts.kl_bounds import best_candidate, upper_mean
 from foretell.policies.parts.klmax import klmax
 from foretell.policies.parts.residual import (
     Residual,

@@ -99,7 +99,7 @@ def sample_theta(theta: Rewards, gaussian: bool, sample: Floats, rng: np.random.
 
 @kernel
 def sample_value(law: Law, action: int, theta: Floats, rng: np.random.Generator) -> float:
-    """Draw p ~ Dirichlet(1 + counts of the action) and give p·theta."""
+    """Draw p ~ Dirichlet(1 + counts of the action) and return p·theta."""
     mass = 0.0
     value = 0.0
     for signal in range(theta.size):

@@ -33,7 +33,7 @@ from foretell.policies.parts.run_length import (
 from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_flag, option
-from foretell.policies.verbs import begin, choose, credit, observe, play, uncredit
+from foretell.policies.verbs import begin, choose, credit, ignore, observe, play, uncredit
 from foretell.types import Bools, Floats, Problem
 
 
@@ -110,13 +110,13 @@ def _begin(spec: NsdPsrlCp, problem: Problem) -> NsdPsrlCpState | RobustPsrlCpSt
 
 @kernel
 def _sample_value(
-    runs: RunLengths, action: int, place: int, theta: Floats, rng: np.random.Generator
+    runs: RunLengths, action: int, index: int, theta: Floats, rng: np.random.Generator
 ) -> float:
-    """Draw p ~ Dirichlet(1 + signals of a hypothesis) and give p·theta; NONE has no signals."""
+    """Draw p ~ Dirichlet(1 + signals of a hypothesis), if any, and return p·theta."""
     mass = 0.0
     value = 0.0
     for signal in range(theta.size):
-        count = runs.counts[action, place, signal] if place >= 0 else 0
+        count = runs.counts[action, index, signal] if index >= 0 else 0
         weight = rng.standard_gamma(1.0 + count)
         mass += weight
         value += weight * theta[signal]
@@ -129,9 +129,9 @@ def sample_values(state: NsdPsrlCpState, t: int, rng: np.random.Generator) -> No
     sample_theta(state.theta, state.gaussian, state.scratch_theta, rng)
     rate = resting_rate(state.runs)
     for action in range(state.scratch.size):
-        place = draw_run(state.runs, action, t, rate, rng)
-        state.scratch[action] = _sample_value(state.runs, action, place, state.scratch_theta, rng)
-        state.scratch_new[action] = is_new(state.runs, action, place)
+        index = draw_run(state.runs, action, t, rate, rng)
+        state.scratch[action] = _sample_value(state.runs, action, index, state.scratch_theta, rng)
+        state.scratch_new[action] = is_new(state.runs, action, index)
 
 
 @choose.register(NsdPsrlCpState)
@@ -155,14 +155,8 @@ def _choose_robust(
     return argmax(values, eligible, rng)
 
 
-@play.register(NsdPsrlCpState)
-def _play(state: NsdPsrlCpState, t: int, action: int) -> None:
-    pass
-
-
-@play.register(RobustPsrlCpState)
-def _play_robust(state: RobustPsrlCpState, t: int, action: int) -> None:
-    pass
+ignore(NsdPsrlCpState, play)
+ignore(RobustPsrlCpState, play)
 
 
 @observe.register(NsdPsrlCpState)

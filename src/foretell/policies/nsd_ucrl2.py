@@ -19,13 +19,7 @@ from foretell.policies.parts.law import (
     new_law,
 )
 from foretell.policies.parts.optimism import optimistic_value, sort_signals
-from foretell.policies.parts.radius import (
-    anytime_horizon,
-    law_constant,
-    theta_constant,
-    tight_law_constant,
-    tight_theta_constant,
-)
+from foretell.policies.parts.radius import anytime_horizon, law_constant, theta_constant
 from foretell.policies.parts.theta import (
     Rewards,
     add_reward,
@@ -105,26 +99,6 @@ class NsdUcrl2State(NamedTuple):
     scratch_order: Ints
 
 
-@kernel
-def constant_of_law(
-    tight: bool, actions: int, signals: int, window: float, horizon: float, delta: float
-) -> float:
-    """Give C_{W,T,delta}, printed or tight."""
-    if tight:
-        return tight_law_constant(actions, signals, window, horizon, delta)
-    return law_constant(actions, signals, window, horizon, delta)
-
-
-@kernel
-def constant_of_theta(
-    tight: bool, ceiling: float, signals: int, horizon: float, delta: float
-) -> float:
-    """Give C_{T,delta}, printed or, for rewards with a ceiling, tight."""
-    if tight and ceiling == 1.0:
-        return tight_theta_constant(signals, horizon, delta)
-    return theta_constant(signals, horizon, delta)
-
-
 @begin.register(NsdUcrl2)
 def _begin(spec: NsdUcrl2, problem: Problem) -> NsdUcrl2State:
     actions, signals, horizon = problem.actions, problem.signals, problem.horizon
@@ -136,10 +110,10 @@ def _begin(spec: NsdUcrl2, problem: Problem) -> NsdUcrl2State:
         scale=float(spec.scale),
         tight=bool(spec.tight),
         ceiling=ceiling,
-        law_constant=constant_of_law(spec.tight, actions, signals, window, horizon, spec.delta)
+        law_constant=law_constant(spec.tight, actions, signals, window, horizon, spec.delta)
         if horizon
         else 0.0,
-        theta_constant=constant_of_theta(spec.tight, ceiling, signals, horizon, spec.delta)
+        theta_constant=theta_constant(spec.tight and ceiling == 1.0, signals, horizon, spec.delta)
         if horizon
         else 0.0,
         law=new_law(actions, signals, capped(spec.window, horizon)),
@@ -177,10 +151,12 @@ def _indices(state: NsdUcrl2State, t: int, out: Floats) -> None:
     of_theta = state.theta_constant
     if constant == 0.0:
         horizon = anytime_horizon(t)
-        constant = constant_of_law(
+        constant = law_constant(
             state.tight, out.size, upper.size, state.window, horizon, state.delta
         )
-        of_theta = constant_of_theta(state.tight, state.ceiling, upper.size, horizon, state.delta)
+        of_theta = theta_constant(
+            state.tight and state.ceiling == 1.0, upper.size, horizon, state.delta
+        )
     upper_theta(state.theta, of_theta, state.scale, state.ceiling, state.tight, upper)
     sort_signals(upper, order)
     for action in range(out.size):

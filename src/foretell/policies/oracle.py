@@ -33,7 +33,7 @@ class OracleIndexState(OracleState):
 
 
 def new_oracle(inner: Any, problem: Problem, *, keeps_rewards: bool) -> OracleState:
-    """Tell `inner` the change points of the problem."""
+    """Wrap `inner` so that it restarts at the change points of the problem."""
     kind = OracleIndexState if has(indices, inner) else OracleState
     return kind(inner, keeps_rewards, np.array(problem.changes, np.int64), np.zeros(2, np.int64))
 

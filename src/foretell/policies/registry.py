@@ -92,13 +92,13 @@ def register(
     return decorate
 
 
-def policies() -> dict[str, Entry]:
+def registered_policies() -> dict[str, Entry]:
     """List every registered policy by name."""
     return dict(sorted(_entries.items()))
 
 
 def entry(spec: Spec) -> Entry:
-    """Give the registry's entry of a spec."""
+    """Return the registry's entry of a spec."""
     found = _entries.get(spec.name)
     if found is None or found.spec is not type(spec):
         raise InvalidInput(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
-from foretell.policies.glr_kl_ucb import check_share
+from foretell.policies.glr_kl_ucb import check_forced_share
 from foretell.policies.kl_ucb import exploration, kl_index
 from foretell.policies.parts.argmax import argmax
 from foretell.policies.parts.forced_exploration import doubled_horizon, is_slot, usual_share
@@ -47,7 +47,7 @@ class SignalGlrKlUcb(Spec):
     def __post_init__(self) -> None:
         """Check the fields."""
         check_delta(self.delta)
-        check_share(self.alpha)
+        check_forced_share(self.alpha)
 
 
 class SignalGlrKlUcbState(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number, is_whole
+from foretell.types import is_number, is_whole
 
 _OPTION = {"option": True}
 
@@ -57,7 +57,7 @@ def check_window(window: int | None) -> None:
 
 
 def capped(window: int | None, horizon: int | None) -> int | None:
-    """Give the window, no longer than the horizon where that is known."""
+    """Return the window, no longer than the horizon where that is known."""
     return window if window is None or horizon is None else min(window, horizon)
 
 
@@ -82,5 +82,5 @@ def check_flag(what: str, value: object) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Give a number of NumPy as Python's own."""
+    """Return a number of NumPy as Python's own."""
     return value.item() if isinstance(value, np.generic) else value

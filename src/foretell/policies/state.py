@@ -32,7 +32,7 @@ def leaves(state: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def fingerprint(state: Any) -> bytes:
-    """Give all that a state knows as bytes: equal bytes, equal knowledge."""
+    """Return all that a state knows as bytes: equal bytes, equal knowledge."""
     return b"".join(
         name.encode() + np.asarray(value).tobytes() + str(np.shape(value)).encode()
         for name, value in leaves(state)
@@ -40,10 +40,10 @@ def fingerprint(state: Any) -> bytes:
 
 
 def grow(spec: Any, state: Any, known_actions: int, problem: Problem) -> Any:
-    """Give the state for a problem with more actions than were known, or more signals.
+    """Return the state for a problem with more actions than were known, or more signals.
 
-    Arrays are indexed by action, signal or place of a window along each axis, so what is known
-    keeps its place, bit for bit, and what is added is what `begin` puts there, or `admit`.
+    Arrays are indexed by action, by signal or by the round of a window along each axis, so what is
+    known keeps its index, bit for bit, and what is added is what `begin` puts there, or `admit`.
     """
     grown = begin(spec, problem)
     for (_, known), (_, blank) in zip(leaves(state), leaves(grown), strict=True):

@@ -12,7 +12,7 @@ from foretell.policies.parts.argmax import argmax
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_window
 from foretell.policies.sw_ucb import SwUcb, SwUcbState
-from foretell.policies.verbs import begin, choose, credit, observe, play, unobserve
+from foretell.policies.verbs import begin, choose, credit, ignore, observe, play, unobserve
 from foretell.types import Bools, Floats, Problem
 
 
@@ -62,16 +62,9 @@ def _play(state: SwTsState, t: int, action: int) -> None:
     play(state.inner, t, action)
 
 
-@observe.register(SwTsState)
-def _observe(state: SwTsState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(SwTsState, observe, unobserve)
 
 
 @credit.register(SwTsState)
 def _credit(state: SwTsState, t: int, action: int, signal: int, reward: float) -> None:
     credit(state.inner, t, action, signal, reward)
-
-
-@unobserve.register(SwTsState)
-def _unobserve(state: SwTsState, t: int, action: int, signal: int) -> None:
-    pass

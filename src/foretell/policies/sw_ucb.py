@@ -10,13 +10,13 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.policies.parts.argmax import argmax
-from foretell.policies.parts.latest import (
+from foretell.policies.parts.reward_window import (
     EMPTY,
-    Latest,
-    add_latest,
-    drop_before,
-    new_latest,
-    remove_latest,
+    RewardWindow,
+    new_reward_window,
+    window_add,
+    window_drop_before,
+    window_remove,
 )
 from foretell.policies.parts.theta import Rewards, new_rewards, to_grains
 from foretell.policies.registry import register
@@ -26,6 +26,7 @@ from foretell.policies.verbs import (
     begin,
     choose,
     credit,
+    ignore,
     indices,
     observe,
     play,
@@ -76,7 +77,7 @@ class SwUcbState(NamedTuple):
     window: float
     rounds_only: bool
     rewards: Rewards
-    latest: Latest
+    latest: RewardWindow
     clock: Ints
     """(1,): the rounds played so far."""
     scratch: Floats
@@ -95,7 +96,7 @@ def _begin(spec: SwUcb, problem: Problem) -> SwUcbState:
         window=math.inf if spec.window is None else float(spec.window),
         rounds_only=spec.over == "rounds",
         rewards=new_rewards(problem.actions),
-        latest=new_latest(capped(spec.window, problem.horizon) or 0),
+        latest=new_reward_window(capped(spec.window, problem.horizon) or 0),
         clock=np.zeros(1, np.int64),
         scratch=np.zeros(problem.actions),
     )
@@ -118,15 +119,13 @@ def _play(state: SwUcbState, t: int, action: int) -> None:
     state.clock[0] = t + 1
     oldest = t + 1 - state.latest.window
     if state.rounds_only and state.latest.window > 0 and oldest > 0:
-        gone_action, gone_grains = drop_before(state.latest, oldest)
+        gone_action, gone_grains = window_drop_before(state.latest, oldest)
         if gone_action != EMPTY:
             state.rewards.counts[gone_action] -= 1
             state.rewards.grains[gone_action] -= gone_grains
 
 
-@observe.register(SwUcbState)
-def _observe(state: SwUcbState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(SwUcbState, observe, unobserve)
 
 
 @credit.register(SwUcbState)
@@ -135,7 +134,7 @@ def _credit(state: SwUcbState, t: int, action: int, signal: int, reward: float) 
     if state.latest.window > 0:
         if state.rounds_only and t < state.clock[0] - state.latest.window:
             return
-        taken, gone_action, gone_grains = add_latest(state.latest, t, action, grains)
+        taken, gone_action, gone_grains = window_add(state.latest, t, action, grains)
         if not taken:
             return
         if gone_action != EMPTY:
@@ -148,12 +147,7 @@ def _credit(state: SwUcbState, t: int, action: int, signal: int, reward: float) 
 @uncredit.register(UndoableSwUcbState)
 def _uncredit(state: UndoableSwUcbState, t: int, action: int, signal: int, reward: float) -> None:
     window = state.latest.window
-    if window > 0 and not remove_latest(state.latest, t, state.clock[0] - window):
+    if window > 0 and not window_remove(state.latest, t, state.clock[0] - window):
         return
     state.rewards.counts[action] -= 1
     state.rewards.grains[action] -= to_grains(reward)
-
-
-@unobserve.register(SwUcbState)
-def _unobserve(state: SwUcbState, t: int, action: int, signal: int) -> None:
-    pass

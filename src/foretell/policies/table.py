@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from foretell.policies.registry import policies
+from foretell.policies.registry import registered_policies
 
 NOTHING = "nothing"
 
@@ -25,7 +25,7 @@ class PolicyRow(NamedTuple):
 
 
 def policy_table(*, shipped: bool = False) -> list[PolicyRow]:
-    """Give a row for every registered policy, or only for those that come with foretell.
+    """Return a row for every registered policy, or only for those that come with foretell.
 
     >>> next(row.needs for row in policy_table() if row.name == "sw-ucb")
     'window'
@@ -39,13 +39,13 @@ def policy_table(*, shipped: bool = False) -> list[PolicyRow]:
             one.use or "not stated",
             "lab" if one.lab_only else "lab, live",
         )
-        for one in policies().values()
+        for one in registered_policies().values()
         if not shipped or one.spec.__module__.startswith("foretell.")
     ]
 
 
 def policy_markdown() -> str:
-    """Give the table of the policies that come with foretell, as `docs/policies/index.md` has it.
+    """Return the table of the policies that come with foretell, as `docs/policies/index.md` has it.
 
     >>> print(policy_markdown().splitlines()[0])
     | policy | what it does | needs to be told | work per round | when to use it | where |

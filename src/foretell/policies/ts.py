@@ -23,6 +23,7 @@ from foretell.policies.verbs import (
     choose,
     credit,
     forget,
+    ignore,
     observe,
     play,
     uncredit,
@@ -61,14 +62,7 @@ def _choose(state: TsState, t: int, eligible: Bools, rng: np.random.Generator) -
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register(TsState)
-def _play(state: TsState, t: int, action: int) -> None:
-    pass
-
-
-@observe.register(TsState)
-def _observe(state: TsState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(TsState, play, observe, unobserve)
 
 
 @credit.register(TsState)
@@ -79,11 +73,6 @@ def _credit(state: TsState, t: int, action: int, signal: int, reward: float) -> 
 @uncredit.register(TsState)
 def _uncredit(state: TsState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
-
-
-@unobserve.register(TsState)
-def _unobserve(state: TsState, t: int, action: int, signal: int) -> None:
-    pass
 
 
 @forget.register(TsState)

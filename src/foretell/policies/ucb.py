@@ -25,6 +25,7 @@ from foretell.policies.verbs import (
     choose,
     credit,
     forget,
+    ignore,
     indices,
     observe,
     play,
@@ -86,14 +87,7 @@ def _choose(state: UcbState, t: int, eligible: Bools, rng: np.random.Generator) 
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register(UcbState)
-def _play(state: UcbState, t: int, action: int) -> None:
-    pass
-
-
-@observe.register(UcbState)
-def _observe(state: UcbState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(UcbState, play, observe, unobserve)
 
 
 @credit.register(UcbState)
@@ -104,11 +98,6 @@ def _credit(state: UcbState, t: int, action: int, signal: int, reward: float) ->
 @uncredit.register(UcbState)
 def _uncredit(state: UcbState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
-
-
-@unobserve.register(UcbState)
-def _unobserve(state: UcbState, t: int, action: int, signal: int) -> None:
-    pass
 
 
 @forget.register(UcbState)

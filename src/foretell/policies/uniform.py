@@ -14,6 +14,7 @@ from foretell.policies.verbs import (
     begin,
     choose,
     credit,
+    ignore,
     indices,
     observe,
     play,
@@ -51,26 +52,4 @@ def _choose(state: UniformState, t: int, eligible: Bools, rng: np.random.Generat
     return argmax(state.scratch, eligible, rng)
 
 
-@play.register(UniformState)
-def _play(state: UniformState, t: int, action: int) -> None:
-    pass
-
-
-@observe.register(UniformState)
-def _observe(state: UniformState, t: int, action: int, signal: int) -> None:
-    pass
-
-
-@credit.register(UniformState)
-def _credit(state: UniformState, t: int, action: int, signal: int, reward: float) -> None:
-    pass
-
-
-@uncredit.register(UniformState)
-def _uncredit(state: UniformState, t: int, action: int, signal: int, reward: float) -> None:
-    pass
-
-
-@unobserve.register(UniformState)
-def _unobserve(state: UniformState, t: int, action: int, signal: int) -> None:
-    pass
+ignore(UniformState, play, observe, credit, uncredit, unobserve)

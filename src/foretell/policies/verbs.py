@@ -37,7 +37,7 @@ def _lacks(verb: str, subject: object) -> TypeError:
 
 @singledispatch
 def begin(spec: Any, problem: Problem) -> Any:
-    """Give the state before the first round."""
+    """Return the state before the first round."""
     raise _lacks("begin", spec)
 
 
@@ -101,10 +101,33 @@ def admit(state: Any, known: int) -> None:
     raise _lacks("admit", state)
 
 
+def _nothing(state: Any, t: int = 0, action: int = 0, signal: int = 0, reward: float = 0.0) -> None:
+    """Learn nothing; compiled code has no call here."""
+
+
+IGNORABLE = (play, observe, credit, uncredit, unobserve, forget)
+"""The verbs that a policy may ignore; the others return or write something."""
+
+
+def ignore(state_type: type, *verbs: Any) -> None:
+    """Let a policy ignore these verbs: they do nothing to states of this type.
+
+    A policy that does not register a verb lacks it, and cannot be asked; one that ignores it has
+    it. `ignore(UcbState, play, observe, unobserve)` says that UCB learns from rewards alone.
+    """
+    for verb in verbs:
+        if verb not in IGNORABLE:
+            raise TypeError(
+                f"'{verb.__name__}' cannot be ignored, because it says what the policy does: "
+                f"register one with @{verb.__name__}.register"
+            )
+        verb.register(state_type, _nothing)
+
+
 COMPILED = (choose, indices, weights, play, observe, credit, forget)
 """The verbs that the simulator compiles."""
 
 
 def has(verb: Any, state: Any) -> bool:
-    """Tell whether `verb` is registered for this state (or spec)."""
+    """Return whether `verb` is registered for this state (or spec)."""
     return verb.dispatch(type(state)) is not verb.dispatch(object)

@@ -32,8 +32,8 @@ from foretell.errors import InvalidInput
 from foretell.kernel import KERNELS, uniform
 from foretell.policies.draw import share_writer
 from foretell.policies.verbs import COMPILED
+from foretell.sim.cache import cache_folder
 from foretell.sim.run import play_rounds
-from foretell.sim.source import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ _known: set[int] = set()
 
 
 def compiled_player(state_type: type) -> Callable[..., int]:
-    """Give `sim.run.play_rounds` for states of this type; its first call compiles it.
+    """Return `sim.run.play_rounds` for states of this type; its first call compiles it.
 
     All calls of one player have arguments of the same types.
     """
@@ -68,7 +68,7 @@ def compiled_player(state_type: type) -> Callable[..., int]:
 def compiled_choices(state: Any) -> Callable[..., None]:
     """Compile `policies.draw.choices` for states like this one, now or from the cache on disk.
 
-    Gives `write(state, t, eligible, rng, draws, shares)`, which fills `shares`, to the byte as
+    Returns `write(state, t, eligible, rng, draws, shares)`, which fills `shares`, to the byte as
     the plain function does. It holds no lock of Python's, so it may run in a worker thread, but
     each state has one scratch space: one call at a time for one state. Compiled code reads the
     numbers of SFC64 in place: `rng` is np.random.Generator(np.random.SFC64(seed)).
@@ -126,7 +126,7 @@ def _indices_from_the_start() -> Iterator[None]:
 
 
 def _explained(state_type: type, error: NumbaError) -> str:
-    """Say why a policy cannot be compiled, in one sentence."""
+    """Return one sentence that says why a policy cannot be compiled."""
     text = str(error)
     what = f"the policy of {state_type.__name__} cannot be compiled"
     if "NRT required" in text or "returning of array" in text:
@@ -150,15 +150,15 @@ for _verb in COMPILED:
 
 @intrinsic
 def _next_uniform(_: Any, bits: Any) -> Any:
-    """Advance the state of NumPy's SFC64 and give a number from [0, 1), as `rng.random()` does."""
+    """Advance the state of NumPy's SFC64 and return the number that `rng.random()` would."""
 
     def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
         proxy: Any = cgutils.create_struct_proxy
         generator = proxy(bits)(context, builder, value=arguments[0])
         state = builder.inttoptr(generator.state, word.as_pointer())
-        places = [builder.gep(state, [ir.Constant(word, place)]) for place in range(4)]
-        a, b, c, count = (builder.load(place) for place in places)
+        pointers = [builder.gep(state, [ir.Constant(word, index)]) for index in range(4)]
+        a, b, c, count = (builder.load(pointer) for pointer in pointers)
 
         def left(value: Any, by: int) -> Any:
             return builder.shl(value, ir.Constant(word, by))
@@ -167,10 +167,10 @@ def _next_uniform(_: Any, bits: Any) -> Any:
             return builder.lshr(value, ir.Constant(word, by))
 
         drawn = builder.add(builder.add(a, b), count)
-        builder.store(builder.xor(b, right(b, 11)), places[0])
-        builder.store(builder.add(c, left(c, 3)), places[1])
-        builder.store(builder.add(builder.or_(left(c, 24), right(c, 40)), drawn), places[2])
-        builder.store(builder.add(count, ir.Constant(word, 1)), places[3])
+        builder.store(builder.xor(b, right(b, 11)), pointers[0])
+        builder.store(builder.add(c, left(c, 3)), pointers[1])
+        builder.store(builder.add(builder.or_(left(c, 24), right(c, 40)), drawn), pointers[2])
+        builder.store(builder.add(count, ir.Constant(word, 1)), pointers[3])
         top = builder.uitofp(right(drawn, 11), ir.DoubleType())
         return builder.fmul(top, ir.Constant(ir.DoubleType(), 2.0**-53))
 
@@ -190,7 +190,7 @@ def _uniform(_: Any) -> Callable[..., float]:
 
 @cache
 def _dispatcher(function: Callable[..., Any], folder: Path | None) -> Any:
-    """Give numba's dispatcher of a function with its cache in `folder`; None is no cache."""
+    """Return numba's dispatcher of a function with its cache in `folder`; None is no cache."""
     if folder is None:
         return numba.njit(nogil=True, **_OPTIONS)(function)
     config: Any = numba.core.config
@@ -204,7 +204,7 @@ def _dispatcher(function: Callable[..., Any], folder: Path | None) -> Any:
 
 @cache
 def _cache_folder(state_type: type) -> Path | None:
-    """Give the folder for runs of this state; None where its own source cannot be read."""
+    """Return the folder for runs of this state; None where its own source cannot be read."""
     if _is_ours(state_type):
         return cache_folder("compiled")
     extra = set()

@@ -1,7 +1,7 @@
 """Rewards that are on their way, found by the round in which they are due.
 
-A hashed timing wheel: a reward due in round r waits in a list at place r mod size, together with
-those due a whole number of turns later. The wheel has as many places as it has room for rewards
+A hashed timing wheel: a reward due in round r waits in a list at slot r mod size, together with
+those due a whole number of turns later. The wheel has as many slots as it has room for rewards
 and doubles when it is full, so adding and taking cost O(1) on average for any delay, and memory
 is O(rewards on their way). Rewards due in the same round come out in the order of their rounds.
 """
@@ -16,11 +16,11 @@ import numpy.typing as npt
 from foretell.kernel import kernel
 from foretell.types import Floats, Ints
 
-NONE = -1
+NO_ENTRY = -1
 
 
 class Pending(NamedTuple):
-    """The rewards (one entry each) and the wheel (one list per place)."""
+    """The rewards (one entry each) and the wheel (one list per slot)."""
 
     due: Ints
     round: Ints
@@ -38,7 +38,7 @@ class Pending(NamedTuple):
 def new_pending(room: int) -> Pending:
     """Make a wheel with room for this many rewards, a power of two."""
     following = np.arange(1, room + 1).astype(np.int32)
-    following[room - 1] = NONE
+    following[room - 1] = NO_ENTRY
     return Pending(
         due=np.zeros(room, np.int64),
         round=np.zeros(room, np.int64),
@@ -46,16 +46,16 @@ def new_pending(room: int) -> Pending:
         signal=np.zeros(room, np.int32),
         reward=np.zeros(room, np.float64),
         following=following,
-        first=np.full(room, NONE, np.int32),
-        last=np.full(room, NONE, np.int32),
+        first=np.full(room, NO_ENTRY, np.int32),
+        last=np.full(room, NO_ENTRY, np.int32),
         free=np.zeros(1, np.int64),
     )
 
 
 @kernel
 def is_full(pending: Pending) -> bool:
-    """Tell whether there is no room for another reward."""
-    return pending.free[0] == NONE
+    """Return whether there is no room for another reward."""
+    return pending.free[0] == NO_ENTRY
 
 
 @kernel
@@ -70,54 +70,54 @@ def add_pending(
     pending.action[entry] = action
     pending.signal[entry] = signal
     pending.reward[entry] = reward
-    pending.following[entry] = NONE
-    place = due & (pending.first.size - 1)
-    if pending.first[place] == NONE:
-        pending.first[place] = entry
+    pending.following[entry] = NO_ENTRY
+    index = due & (pending.first.size - 1)
+    if pending.first[index] == NO_ENTRY:
+        pending.first[index] = entry
     else:
-        pending.following[pending.last[place]] = entry
-    pending.last[place] = entry
+        pending.following[pending.last[index]] = entry
+    pending.last[index] = entry
 
 
 @kernel
 def take_due(pending: Pending, t: int) -> int:
     """Take a reward that is due in round t; its entry stays readable until the next is added.
 
-    Gives NONE when no more are due.
+    Returns NO_ENTRY when no more are due.
     """
-    place = t & (pending.first.size - 1)
-    before = NONE
-    entry = pending.first[place]
-    while entry != NONE and pending.due[entry] != t:
+    index = t & (pending.first.size - 1)
+    before = NO_ENTRY
+    entry = pending.first[index]
+    while entry != NO_ENTRY and pending.due[entry] != t:
         before = entry
         entry = pending.following[entry]
-    if entry == NONE:
-        return NONE
+    if entry == NO_ENTRY:
+        return NO_ENTRY
     following = pending.following[entry]
-    if before == NONE:
-        pending.first[place] = following
+    if before == NO_ENTRY:
+        pending.first[index] = following
     else:
         pending.following[before] = following
-    if following == NONE:
-        pending.last[place] = before
+    if following == NO_ENTRY:
+        pending.last[index] = before
     pending.following[entry] = pending.free[0]
     pending.free[0] = entry
     return entry
 
 
 def doubled(pending: Pending) -> Pending:
-    """Give a wheel of twice the size with the same rewards; the old one must be full."""
+    """Return a wheel of twice the size with the same rewards; the old one must be full."""
     room = pending.first.size
     larger = new_pending(2 * room)
     for name in ("due", "round", "action", "signal", "reward"):
         getattr(larger, name)[:room] = getattr(pending, name)
-    place = pending.due & (2 * room - 1)
-    order = np.lexsort((pending.round, place))
-    begins = np.flatnonzero(np.diff(place[order], prepend=-1))
+    index = pending.due & (2 * room - 1)
+    order = np.lexsort((pending.round, index))
+    begins = np.flatnonzero(np.diff(index[order], prepend=-1))
     ends = np.append(begins[1:], room) - 1
     larger.following[order[:-1]] = order[1:]
-    larger.following[order[ends]] = NONE
-    larger.first[place[order[begins]]] = order[begins]
-    larger.last[place[order[ends]]] = order[ends]
+    larger.following[order[ends]] = NO_ENTRY
+    larger.first[index[order[begins]]] = order[begins]
+    larger.last[index[order[ends]]] = order[ends]
     larger.free[0] = room
     return larger

@@ -80,7 +80,7 @@ class Batch:
         Batches({str(self.spec): self}).to_csv(path)
 
     def __repr__(self) -> str:
-        """Say what it is and how it ended."""
+        """Show what it is and how it ended."""
         return (
             f"Batch({self.spec}, horizon={self.horizon}, runs={self.runs}, "
             f"final={self.final.mean():.1f})"
@@ -91,7 +91,7 @@ class Batches(dict[str, Batch]):
     """Batches by the printed spec, in the order asked for; a spec or any way to write it works."""
 
     def __getitem__(self, key: str | Spec) -> Batch:
-        """Give the batch of the spec that `key` means."""
+        """Return the batch of the spec that `key` means."""
         if isinstance(key, str) and key in self:
             return super().__getitem__(key)
         printed = str(policy(key))
@@ -106,7 +106,7 @@ class Batches(dict[str, Batch]):
         """Write all batches to one file, whole or not at all; `foretell.load` reads it."""
         arrays: dict[str, Any] = {}
         header = []
-        for place, batch in enumerate(self.values()):
+        for index, batch in enumerate(self.values()):
             header.append(
                 {
                     "spec": str(batch.spec),
@@ -121,7 +121,7 @@ class Batches(dict[str, Batch]):
             if batch.trajectories is not None:
                 traced = batch.trajectories._asdict()
                 named |= {f"trajectory_{name}": value for name, value in traced.items()}
-            arrays |= {f"{place}_{name}": value for name, value in named.items()}
+            arrays |= {f"{index}_{name}": value for name, value in named.items()}
         text = json.dumps({"format": _FORMAT, "batches": header}, sort_keys=True)
         head = np.frombuffer(text.encode(), np.uint8)
         write_whole(path, lambda file: np.savez_compressed(file, header=head, **arrays))
@@ -145,7 +145,7 @@ def load(path: str | os.PathLike[str]) -> Batches:
         with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             header = json.loads(bytes(file["header"]))
             _check_format(path, header["format"])
-            batches = [_read(file, place, one) for place, one in enumerate(header["batches"])]
+            batches = [_read(file, index, one) for index, one in enumerate(header["batches"])]
     except ForetellError:
         raise
     except Exception as error:  # a flipped bit can break any layer: zip, deflate, npy, json
@@ -164,20 +164,20 @@ def _check_format(path: str | os.PathLike[str], found: str) -> None:
         )
 
 
-def _read(file: Any, place: int, header: dict[str, Any]) -> Batch:
+def _read(file: Any, index: int, header: dict[str, Any]) -> Batch:
     traced = None
     if header["trajectories"]:
         traced = Trajectories(
-            *(file[f"{place}_trajectory_{name}"] for name in Trajectories._fields)
+            *(file[f"{index}_trajectory_{name}"] for name in Trajectories._fields)
         )
     return Batch(
         spec=policy(header["spec"]),
         scenario=Scenario.from_dict(header["scenario"]),
         horizon=header["horizon"],
         seed=header["seed"],
-        rounds=file[f"{place}_rounds"],
-        regret=file[f"{place}_regret"],
-        actions=file[f"{place}_actions"],
+        rounds=file[f"{index}_rounds"],
+        regret=file[f"{index}_regret"],
+        actions=file[f"{index}_actions"],
         provenance=header["provenance"],
         trajectories=traced,
     )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from foretell.kernel import kernel
 from foretell.policies.verbs import choose, credit, observe, play
 from foretell.sim.pending import (
-    NONE,
+    NO_ENTRY,
     Pending,
     add_pending,
     doubled,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FIRST_ROOM = 1024
 
 
-class Record(NamedTuple):
+class RunTrace(NamedTuple):
     """What a run writes down."""
 
     rounds: Ints
@@ -52,9 +52,9 @@ class Record(NamedTuple):
     delays: Ints
 
 
-def new_record(rounds: Ints, actions: int, traced: int) -> Record:
-    """Give an empty record; `traced` is the horizon where trajectories are wanted, else 0."""
-    return Record(
+def new_run_trace(rounds: Ints, actions: int, traced: int) -> RunTrace:
+    """Return an empty trace; `traced` is the horizon where trajectories are wanted, else 0."""
+    return RunTrace(
         rounds=rounds,
         regret=np.zeros(rounds.size),
         pulls=np.zeros(actions, np.int64),
@@ -79,18 +79,18 @@ def play_rounds(
     eligible: Bools,
     noise: np.random.Generator,
     rng: np.random.Generator,
-    record: Record,
+    trace: RunTrace,
     stop: Bools,
 ) -> int:
     """Play from round `first` to the horizon, or until no more rewards can wait.
 
-    Gives the round that comes next. `noise` belongs to the world, `rng` to the policy.
+    Returns the round that comes next. `noise` belongs to the world, `rng` to the policy.
     `undelayed` gives every reward at once. Setting `stop[0]` from another thread ends the run at
     its next checkpoint.
     """
-    regret = record.total[0]
-    written = record.written[0]
-    checkpoint = record.rounds[written] if written < record.rounds.size else horizon
+    regret = trace.total[0]
+    written = trace.written[0]
+    checkpoint = trace.rounds[written] if written < trace.rounds.size else horizon
     t = first
     while t < horizon and not is_full(pending):
         move_to(world, now, t)
@@ -105,7 +105,7 @@ def play_rounds(
         if delay != NEVER and delay < horizon - t:
             add_pending(pending, t + delay, t, action, signal, reward)
         entry = take_due(pending, t)
-        while entry != NONE:
+        while entry != NO_ENTRY:
             credit(
                 state,
                 pending.round[entry],
@@ -116,21 +116,21 @@ def play_rounds(
             entry = take_due(pending, t)
 
         regret += now.gaps[action]
-        record.pulls[action] += 1
-        if record.actions.size > 0:
-            record.actions[t] = action
-            record.signals[t] = signal
-            record.rewards[t] = reward
-            record.delays[t] = delay
+        trace.pulls[action] += 1
+        if trace.actions.size > 0:
+            trace.actions[t] = action
+            trace.signals[t] = signal
+            trace.rewards[t] = reward
+            trace.delays[t] = delay
         if t == checkpoint:
-            record.regret[written] = regret
+            trace.regret[written] = regret
             written += 1
-            checkpoint = record.rounds[written] if written < record.rounds.size else horizon
+            checkpoint = trace.rounds[written] if written < trace.rounds.size else horizon
             if stop[0]:
                 return horizon
         t += 1
-    record.total[0] = regret
-    record.written[0] = written
+    trace.total[0] = regret
+    trace.written[0] = written
     return t
 
 
@@ -138,7 +138,7 @@ def run(
     world: World,
     state: Any,
     horizon: int,
-    record: Record,
+    trace: RunTrace,
     *,
     noise: np.random.Generator,
     rng: np.random.Generator,
@@ -146,18 +146,18 @@ def run(
     stop: Bools | None = None,
     player: Callable[..., int] = play_rounds,
 ) -> None:
-    """Let the policy in `state` act in `world`, and write into `record` what happens.
+    """Let the policy in `state` act in `world`, and write into `trace` what happens.
 
     `player` is `play_rounds`, plain or compiled; a compiled one wants SFC64 generators.
     """
     stop = np.zeros(1, np.bool_) if stop is None else stop
-    eligible = np.ones(record.pulls.size, np.bool_)
+    eligible = np.ones(trace.pulls.size, np.bool_)
     now = before_round_zero(world)
     pending = new_pending(FIRST_ROOM)
     t = 0
     while t < horizon:
         t = player(
-            world, now, state, pending, t, horizon, undelayed, eligible, noise, rng, record, stop
+            world, now, state, pending, t, horizon, undelayed, eligible, noise, rng, trace, stop
         )
         if t < horizon:
             pending = doubled(pending)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import platform
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, overload
@@ -12,12 +10,13 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from foretell.errors import InvalidInput, MissingExtra
-from foretell.inputs import is_whole
 from foretell.policies import Spec, entry, policy, start
 from foretell.progress import progress_bar
+from foretell.sim.provenance import provenance
 from foretell.sim.result import Batch, Batches, Trajectories
-from foretell.sim.run import Record, new_record, play_rounds, run
-from foretell.sim.source import source_digest
+from foretell.sim.run import RunTrace, new_run_trace, play_rounds, run
+from foretell.sim.streams import NOISE_STREAM, POLICY_STREAM, WORLD_STREAM, random_stream
+from foretell.types import is_whole
 from foretell.worlds.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from foretell.types import Bools, Ints
 
 MOST_CHECKPOINTS = 1000
-
-_WORLD, _NOISE, _POLICY = range(3)
 
 
 @overload
@@ -71,7 +68,7 @@ def simulate(
     progress: bool | None = None,
     compiled: bool = True,
 ) -> Batch | Batches:
-    """Run one policy, or several in the same worlds, and give their regret.
+    """Run one policy, or several in the same worlds, and return their regret.
 
     A list of specs gives batches keyed by the printed spec. Run i of every policy meets the same
     world and the same luck, whatever else is in the list, so differences are paired; the numbers
@@ -99,50 +96,50 @@ def simulate(
     players = [_player(spec, scenario, horizon, compiled=compiled) for spec in chosen]
     stop = np.zeros(1, np.bool_)
 
-    def one_run(number: int) -> list[Record]:
-        world = scenario.draw(horizon, stream(seed, number, _WORLD))
+    def one_run(number: int) -> list[RunTrace]:
+        world = scenario.draw(horizon, random_stream(seed, number, WORLD_STREAM))
         problem = scenario.problem(horizon, world.changes)
-        records = []
+        traces = []
         for spec, player in zip(chosen, players, strict=True):
-            record = new_record(rounds, scenario.actions, horizon if trajectories else 0)
+            trace = new_run_trace(rounds, scenario.actions, horizon if trajectories else 0)
             run(
                 world,
                 start(spec, problem),
                 horizon,
-                record,
-                noise=stream(seed, number, _NOISE),
-                rng=stream(seed, number, _POLICY),
+                trace,
+                noise=random_stream(seed, number, NOISE_STREAM),
+                rng=random_stream(seed, number, POLICY_STREAM),
                 undelayed=entry(spec).undelayed,
                 stop=stop,
                 player=player,
             )
-            records.append(record)
-        return records
+            traces.append(trace)
+        return traces
 
-    records: list[list[Record]] = [[] for _ in range(runs)]
+    traces: list[list[RunTrace]] = [[] for _ in range(runs)]
     workers = min(runs, threads or _cores())
     with progress_bar(f"{len(chosen)} × {runs} runs", runs, shown=progress) as advance:
         if workers == 1:
             for number in range(runs):
-                records[number] = one_run(number)
+                traces[number] = one_run(number)
                 advance(1)
         else:
-            for number, record in _in_threads(one_run, runs, workers, stop):
-                records[number] = record
+            for number, trace in _in_threads(one_run, runs, workers, stop):
+                traces[number] = trace
                 advance(1)
     made_by = provenance()
     batches = Batches()
-    for place, spec in enumerate(chosen):
+    for index, spec in enumerate(chosen):
         batches[str(spec)] = _collected(
-            spec, scenario, horizon, seed, rounds, [row[place] for row in records], made_by
+            spec, scenario, horizon, seed, rounds, [row[index] for row in traces], made_by
         )
     return next(iter(batches.values())) if single else batches
 
 
 def _in_threads(
-    one_run: Callable[[int], list[Record]], runs: int, workers: int, stop: Bools
-) -> Iterator[tuple[int, list[Record]]]:
-    """Give the records of each run as it ends; an interrupt ends those under way, too."""
+    one_run: Callable[[int], list[RunTrace]], runs: int, workers: int, stop: Bools
+) -> Iterator[tuple[int, list[RunTrace]]]:
+    """Yield the traces of each run as it ends; an interrupt ends those under way, too."""
     with ThreadPoolExecutor(workers) as pool:
         futures = {pool.submit(one_run, number): number for number in range(runs)}
         try:
@@ -154,25 +151,8 @@ def _in_threads(
             raise
 
 
-def provenance() -> dict[str, str]:
-    """Say which versions and sources a result is made by."""
-    versions = {"python": platform.python_version(), "source": source_digest()}
-    for name in ("foretell", "numpy", "numba"):
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = "not installed"
-    return versions
-
-
-def stream(seed: int, run: int, kind: int) -> np.random.Generator:
-    """Give the random stream of one kind of one run."""
-    sequence = np.random.SeedSequence(seed, spawn_key=(run, kind))
-    return np.random.Generator(np.random.SFC64(sequence))
-
-
 def _player(spec: Spec, scenario: Scenario, horizon: int, *, compiled: bool) -> Callable[..., int]:
-    """Give the function that plays rounds of this policy, refusing what it does not accept."""
+    """Return the function that plays rounds of this policy, refusing what it does not accept."""
     state = start(spec, scenario.problem(horizon))
     if not compiled:
         return play_rounds
@@ -192,17 +172,17 @@ def _collected(
     horizon: int,
     seed: int,
     rounds: Ints,
-    records: list[Record],
+    traces: list[RunTrace],
     made_by: dict[str, str],
 ) -> Batch:
     traced = None
-    if records[0].actions.size:
+    if traces[0].actions.size:
         scale = scenario.scale
         traced = Trajectories(
-            np.stack([record.actions for record in records]),
-            np.stack([record.signals for record in records]),
-            scale.low + scale.width * np.stack([record.rewards for record in records]),
-            np.stack([record.delays for record in records]),
+            np.stack([trace.actions for trace in traces]),
+            np.stack([trace.signals for trace in traces]),
+            scale.low + scale.width * np.stack([trace.rewards for trace in traces]),
+            np.stack([trace.delays for trace in traces]),
         )
     return Batch(
         spec=spec,
@@ -210,8 +190,8 @@ def _collected(
         horizon=horizon,
         seed=seed,
         rounds=rounds,
-        regret=np.stack([record.regret for record in records]),
-        actions=np.stack([record.pulls for record in records]),
+        regret=np.stack([trace.regret for trace in traces]),
+        actions=np.stack([trace.pulls for trace in traces]),
         provenance=made_by,
         trajectories=traced,
     )

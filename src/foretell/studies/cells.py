@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from foretell.errors import DamagedFile
 from foretell.sim import Batch, Batches, load, simulate
-from foretell.sim.source import cache_folder
+from foretell.sim.cache import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from foretell.files import write_whole
-from foretell.sim.simulate import provenance
+from foretell.sim.provenance import provenance
 from foretell.studies.paper.errata import ERRATA
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ True
 """
 
 from foretell.theory.bounds import Bound, stationary_bound, switching_bound
-from foretell.theory.constants import law_constant, theta_constant
 from foretell.theory.gaps import Difficulty, bad_probabilities, difficulty, gaps
 from foretell.theory.horizon import first_useful_horizon
-from foretell.theory.lower import LowerBound, lower_bound
+from foretell.theory.lower_bounds import LowerBound, lower_bound
 from foretell.theory.measured import paid_regret, paid_widths, stable_rounds
 from foretell.theory.problem_dependent import BadRounds, bad_rounds, problem_dependent_bound
+from foretell.theory.radius_constants import law_radius_constant, theta_radius_constant
 from foretell.theory.setting import Constants, Setting
 from foretell.theory.terms import Terms
 from foretell.theory.tuning import (
@@ -43,7 +43,7 @@ __all__ = [
     "first_useful_horizon",
     "gap_window",
     "gaps",
-    "law_constant",
+    "law_radius_constant",
     "lower_bound",
     "paid_regret",
     "paid_widths",
@@ -53,5 +53,5 @@ __all__ = [
     "stationary_bound",
     "switching_bound",
     "theorem_window",
-    "theta_constant",
+    "theta_radius_constant",
 ]

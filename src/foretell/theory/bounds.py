@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foretell.errors import InvalidInput
-from foretell.theory.search import minimise_window
 from foretell.theory.setting import check_share, effective_window
 from foretell.theory.terms import (
     Terms,
@@ -17,6 +16,7 @@ from foretell.theory.terms import (
     success,
     theta_term,
 )
+from foretell.theory.window_search import minimise_window
 
 if TYPE_CHECKING:
     from foretell.theory.setting import Setting
@@ -31,12 +31,12 @@ class Bound(Terms):
     probability: float
 
     def vacuous(self, largest_gap: float = 1.0) -> bool:
-        """Say whether any policy keeps the promise: no regret exceeds T times the largest gap."""
+        """Return whether it promises nothing: no regret exceeds T times the largest gap."""
         check_share("largest_gap", largest_gap, "with rewards in [0, 1] no gap exceeds 1")
         return self.total >= self.horizon * largest_gap
 
     def verdict(self, largest_gap: float = 1.0) -> str:
-        """Say it in words.
+        """Return the verdict in words.
 
         >>> from foretell.theory import Setting, switching_bound
         >>> paper = Setting(horizon=8000, actions=4, signals=3, switches=3, delay=500)

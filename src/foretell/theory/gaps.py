@@ -55,7 +55,7 @@ def difficulty(laws: npt.ArrayLike, theta: npt.ArrayLike) -> Difficulty:
 
 
 def gaps(laws: npt.ArrayLike, theta: npt.ArrayLike) -> Floats:
-    """Give Delta_{t,a} as a (segments, actions) array."""
+    """Return Delta_{t,a} as a (segments, actions) array."""
     laws, theta = _checked(laws, theta)
     means = laws @ theta
     missing: Floats = means.max(axis=1, keepdims=True) - means
@@ -63,7 +63,7 @@ def gaps(laws: npt.ArrayLike, theta: npt.ArrayLike) -> Floats:
 
 
 def bad_probabilities(laws: npt.ArrayLike, theta: npt.ArrayLike, epsilon: float) -> Floats:
-    """Give p^epsilon_min(s) for each signal, inf for one that no epsilon-bad action can show.
+    """Return p^epsilon_min(s) for each signal, inf for one that no epsilon-bad action can show.
 
     >>> bad_probabilities([[0.5, 0.5, 0.0], [0.9, 0.1, 0.0]], [1.0, 0.0, 0.0], epsilon=0.4)
     array([0.5, 0.5, inf])

@@ -21,7 +21,7 @@ def first_useful_horizon(
     bound: Callable[[Setting], Bound] = switching_bound,
     limit: int = 10**12,
 ) -> int | None:
-    """Give the smallest horizon at which the bound is not vacuous, None if above `limit`.
+    """Return the smallest horizon at which the bound is not vacuous, None if above `limit`.
 
     All else stays as in `setting`; its own horizon is not read. Found by bisection on log T: the
     bound per round falls with T. None is the usual answer where switches come at a constant rate.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.theory.constants import law_constant, theta_constant
+from foretell.theory.radius_constants import law_radius_constant, theta_radius_constant
 from foretell.theory.setting import effective_window
 from foretell.theory.terms import LAW_FACTOR, Terms
 
@@ -51,8 +51,8 @@ def paid_widths(
     seen = _rounds("signals", signals, setting.horizon, setting.signals)
     stable = stable_rounds(setting.horizon, window, changes)
     first = early_sights(seen, setting.delay)
-    law = LAW_FACTOR[setting.constants] * math.sqrt(law_constant(setting, window))
-    theta = 2.0 * math.sqrt(theta_constant(setting))
+    law = LAW_FACTOR[setting.constants] * math.sqrt(law_radius_constant(setting, window))
+    theta = 2.0 * math.sqrt(theta_radius_constant(setting))
     law_widths = np.minimum(1.0, law / np.sqrt(past_counts(played, window, 0)))
     theta_widths = np.minimum(
         1.0, theta / np.sqrt(past_counts(seen, setting.horizon, setting.delay))
@@ -132,7 +132,7 @@ def early_sights(signals: Ints, delay: int) -> Bools:
 
 
 def past_counts(values: Ints, window: int, delay: int) -> Floats:
-    """Give max{1, #{u : t - window <= u < t - delay, values[u] = values[t]}} for every t.
+    """Return max{1, #{u : t - window <= u < t - delay, values[u] = values[t]}} for every t.
 
     >>> past_counts(np.array([0, 0, 1, 0, 0]), window=3, delay=0).tolist()
     [1.0, 1.0, 1.0, 2.0, 2.0]

@@ -17,10 +17,10 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.theory.bounds import Bound
-from foretell.theory.constants import law_constants, theta_constant
-from foretell.theory.search import minimise_window
+from foretell.theory.radius_constants import law_radius_constants, theta_radius_constant
 from foretell.theory.setting import check_share, effective_window
 from foretell.theory.terms import success
+from foretell.theory.window_search import minimise_window
 
 if TYPE_CHECKING:
     from foretell.theory.setting import Setting
@@ -50,11 +50,11 @@ class BadRounds:
 
     @property
     def total(self) -> float:
-        """Give the sum of all terms."""
+        """The sum of all terms."""
         return self.switching + self.law + self.theta + self.delay
 
     def vacuous(self) -> bool:
-        """Say whether the promise is empty: no more than T rounds can be bad."""
+        """Return whether the promise is empty: no more than T rounds can be bad."""
         return self.total >= self.horizon
 
 
@@ -76,7 +76,7 @@ def bad_rounds(
 
     def law(windows: Ints) -> Floats:
         blocks = -(-setting.horizon // windows)
-        held = 4.0 * law_constants(setting, windows) / epsilon**2 + 1.0
+        held = 4.0 * law_radius_constants(setting, windows) / epsilon**2 + 1.0
         bad: Floats = setting.actions * blocks * held
         return bad
 
@@ -84,7 +84,7 @@ def bad_rounds(
     return BadRounds(
         switching=float(setting.switches * window),
         law=float(law(np.array([window]))[0]),
-        theta=32.0 * theta_constant(setting) * inverse / epsilon**2,
+        theta=32.0 * theta_radius_constant(setting) * inverse / epsilon**2,
         delay=float(min(setting.horizon, shown * (setting.delay + 1))),
         horizon=setting.horizon,
         window=window,
@@ -118,7 +118,7 @@ def problem_dependent_bound(
 
     def law(windows: Ints) -> Floats:
         blocks = -(-setting.horizon // windows)
-        radii = law_constants(setting, windows)
+        radii = law_radius_constants(setting, windows)
         paid: Floats = setting.actions * blocks * (4.0 * square * radii + constant)
         return paid
 
@@ -126,7 +126,7 @@ def problem_dependent_bound(
     return Bound(
         switching=float(setting.switches * window),
         law=float(law(np.array([window]))[0]),
-        theta=32.0 * square * theta_constant(setting) * inverse,
+        theta=32.0 * square * theta_radius_constant(setting) * inverse,
         azuma=0.0,
         delay=constant * min(setting.horizon, shown * (setting.delay + 1)),
         horizon=setting.horizon,
@@ -144,7 +144,7 @@ def _window(setting: Setting, window: int | None, law: Callable[[Ints], Floats])
 
 
 def _inverse(setting: Setting, probabilities: Probabilities) -> tuple[float, int]:
-    """Give the sum of 1/p over signals, and how many signals bad actions show at all."""
+    """Return the sum of 1/p over signals, and how many signals bad actions show at all."""
     each = np.asarray(probabilities, np.float64)
     if each.ndim == 0:
         each = np.full(setting.signals, each)

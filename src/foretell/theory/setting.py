@@ -67,7 +67,7 @@ def check_share(name: str, value: object, advice: str) -> None:
 
 
 def effective_window(setting: Setting, window: int) -> int:
-    """Give min(W, T): a window longer than the horizon never forgets.
+    """Return min(W, T): a window longer than the horizon never forgets.
 
     >>> effective_window(Setting(horizon=100, actions=2, signals=2), 1000)
     100

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from foretell.theory.constants import law_constants, theta_constant
+from foretell.theory.radius_constants import law_radius_constants, theta_radius_constant
 
 if TYPE_CHECKING:
     from foretell.theory.setting import Setting
@@ -38,11 +38,11 @@ class Terms:
 
     @property
     def total(self) -> float:
-        """Give the sum of all terms."""
+        """The sum of all terms."""
         return sum(self.by_name().values())
 
     def by_name(self) -> dict[str, float]:
-        """Give each term under its name, in the order of the proof."""
+        """Return each term under its name, in the order of the proof."""
         return {one.name: getattr(self, one.name) for one in fields(Terms)}
 
 
@@ -55,7 +55,7 @@ def law_terms(setting: Setting, windows: Ints) -> Floats:
     """
     blocks, rest = np.divmod(setting.horizon, windows)
     roots = blocks * np.sqrt(windows) + np.sqrt(rest)
-    radii = np.sqrt(law_constants(setting, windows))
+    radii = np.sqrt(law_radius_constants(setting, windows))
     factor = LAW_FACTOR[setting.constants] * 2.0 * math.sqrt(setting.actions)
     terms: Floats = factor * radii * roots
     return terms
@@ -72,7 +72,7 @@ def theta_term(setting: Setting) -> float:
     U - theta <= 2 sqrt(C / N) (erratum R6), the j-th later sight has N >= j, and the inverse roots
     of 1..n sum to at most 2 sqrt(n).
     """
-    return 4.0 * math.sqrt(setting.signals * setting.horizon * theta_constant(setting))
+    return 4.0 * math.sqrt(setting.signals * setting.horizon * theta_radius_constant(setting))
 
 
 def azuma_term(setting: Setting) -> float:
@@ -90,5 +90,5 @@ def delay_term(setting: Setting) -> float:
 
 
 def success(setting: Setting) -> float:
-    """Give the probability with which a bound holds, 1 - 3 delta (erratum T1), at least 0."""
+    """Return the probability with which a bound holds, 1 - 3 delta (erratum T1), at least 0."""
     return max(0.0, 1.0 - 3.0 * setting.delta)

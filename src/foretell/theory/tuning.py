@@ -34,7 +34,7 @@ class ExperimentsWindow:
 
 
 def theorem_window(setting: Setting) -> float:
-    """Give W = (T / Gamma)^(2/3) (K S ln(K T / delta))^(1/3) [Vernade2020, Thm. 2], at most T.
+    """Return W = (T / Gamma)^(2/3) (K S ln(K T / delta))^(1/3) [Vernade2020, Thm. 2], at most T.
 
     It minimises `printed_bound` with ln(K T / delta). A law that never changes wants W = T.
 
@@ -49,7 +49,7 @@ def theorem_window(setting: Setting) -> float:
 
 
 def printed_bound(setting: Setting, window: float, *, log_of_window: bool = True) -> float:
-    """Give W Gamma + 2 T sqrt(K S ln(K W T / delta) / W), inside O(.) of [Vernade2020, Thm. 2].
+    """Return W Gamma + 2 T sqrt(K S ln(K W T / delta) / W), as in O(.) of [Vernade2020, Thm. 2].
 
     With `log_of_window=False` the logarithm is ln(K T / delta), as in the choice of W. The other
     terms do not depend on W. This is an order, not a bound: see `switching_bound` for one.
@@ -62,7 +62,7 @@ def printed_bound(setting: Setting, window: float, *, log_of_window: bool = True
 
 
 def best_window(setting: Setting) -> int:
-    """Give the window that minimises the explicit Theorem 2, about twice `theorem_window`.
+    """Return the window that minimises the explicit Theorem 2, about twice `theorem_window`.
 
     Term A is 2 sqrt(2) times the printed one, and W grows with its power 2/3.
 
@@ -74,7 +74,7 @@ def best_window(setting: Setting) -> int:
 
 
 def gap_window(setting: Setting, smallest_gap: float) -> float:
-    """Give W = sqrt(K S T ln(K T / delta) / (Gamma Delta_min)) [Vernade2020, Sec. 4.3], at most T.
+    """Return sqrt(K S T ln(K T / delta) / (Gamma Delta_min)), at most T [Vernade2020, Sec. 4.3].
 
     It minimises W Gamma + (K S / Delta_min) (T / W) ln(K T / delta). Printed is
     sqrt(T / Delta_min): Gamma, K, S and the logarithm are back (errata T4, T6).
@@ -91,7 +91,7 @@ def gap_window(setting: Setting, smallest_gap: float) -> float:
 
 
 def best_gap_window(setting: Setting, smallest_gap: float, probabilities: Probabilities) -> int:
-    """Give the window that minimises the explicit Theorem 3."""
+    """Return the window that minimises the explicit Theorem 3."""
     return problem_dependent_bound(setting, smallest_gap, probabilities).window
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from foretell.errors import MissingExtra
 from foretell.policies import start
-from foretell.sim.run import new_record, run
-from foretell.sim.simulate import _NOISE, _POLICY, stream
+from foretell.sim.run import new_run_trace, run
+from foretell.sim.streams import NOISE_STREAM, POLICY_STREAM, random_stream
 from foretell.traffic.plan import Plan
 from foretell.types import Floats
 
@@ -49,14 +49,14 @@ class Lab:
         for place, number in enumerate(numbers):
             world = plan.world(number, delay)
             for repeat in range(REPEATS):
-                record = new_record(np.array([plan.horizon - 1]), plan.scenario.actions, 0)
+                record = new_run_trace(np.array([plan.horizon - 1]), plan.scenario.actions, 0)
                 run(
                     world,
                     start(plan.spec, self._problem),
                     plan.horizon,
                     record,
-                    noise=stream(plan.seed, number, _NOISE),
-                    rng=stream(plan.seed, number, _POLICY + repeat),
+                    noise=random_stream(plan.seed, number, NOISE_STREAM),
+                    rng=random_stream(plan.seed, number, POLICY_STREAM + repeat),
                     player=self._player,
                 )
                 regret[place, repeat] = record.total[0]

@@ -12,7 +12,7 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.policies import Spec, entry, policy, start
-from foretell.sim.simulate import _WORLD, stream
+from foretell.sim.streams import WORLD_STREAM, random_stream
 from foretell.traffic.faults import Faults
 from foretell.traffic.rescale import fitted
 from foretell.worlds import Scenario, World
@@ -74,7 +74,7 @@ class Plan:
         scenario = self.scenario
         if delay is not None:
             scenario = dataclasses.replace(scenario, delay=delay)
-        world = scenario.draw(self.horizon, stream(self.seed, number, _WORLD))
+        world = scenario.draw(self.horizon, random_stream(self.seed, number, WORLD_STREAM))
         if self.silence == "unknown":
             return world
         kept = 1.0 - self.faults.lost

@@ -13,7 +13,7 @@ import msgspec
 
 from foretell.worlds import Scenario, scenario, suite
 from foretell.worlds.changes import Changes, Redraws, Shifts
-from foretell.worlds.delays import Delay, Never
+from foretell.worlds.delays import Delay, NeverDelay
 from foretell.worlds.drift import Interpolation, RandomWalk
 from foretell.worlds.knots import Schedule
 from foretell.worlds.paper import HORIZON
@@ -51,7 +51,7 @@ def at_pace(slow: Scenario, share: float) -> Scenario:
 
 
 def _delay(delay: Delay, share: float) -> Delay:
-    if isinstance(delay, Never):
+    if isinstance(delay, NeverDelay):
         return delay
     fields = {
         name: _rounds(value, share)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from foretell.sim.simulate import _NOISE, stream
+from foretell.sim.streams import NOISE_STREAM, random_stream
 from foretell.traffic.batcher import Post
 from foretell.traffic.feedback_queue import Mail
 from foretell.traffic.pace import Pace, Timing
@@ -60,7 +60,7 @@ class Player:
         """Prepare a run; its campaign is made when it is played."""
         self.service, self.post, self.plan, self.timing = service, post, plan, timing
         self.run = LiveRun(number, f"{plan.label}-{number}")
-        self.chance = stream(plan.seed, number, FAULTS)
+        self.chance = random_stream(plan.seed, number, FAULTS)
         self.faults = plan.channel()
         self.mail = Mail(self.faults, self.chance)
         self.signals = plan.signal_names()
@@ -76,7 +76,7 @@ class Player:
         )
         names = plan.action_names()
         world = plan.world(run.number)
-        noise = stream(plan.seed, run.number, _NOISE)
+        noise = random_stream(plan.seed, run.number, NOISE_STREAM)
         law = before_round_zero(world)
         pace, heard = Pace(timing), True
         for t in range(plan.horizon):

@@ -7,8 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number, is_whole
-from foretell.types import Floats
+from foretell.types import Floats, is_number, is_whole
 from foretell.worlds.drift import Interpolation, RandomWalk
 from foretell.worlds.knots import Knots, Pattern, Schedule, check_actions, check_count, sudden
 
@@ -20,7 +19,7 @@ class Stationary(Pattern, frozen=True):
         """Nothing to refuse."""
 
     def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
-        """Give the one knot."""
+        """Return the one knot."""
         return sudden([0], law[None], mu[None])
 
 
@@ -120,7 +119,7 @@ def redraws(
     count: int | None = None,
     concentration: float = 1.0,
 ) -> Redraws:
-    """Give some actions a new random law at each change."""
+    """Draw a new law for some actions at each change."""
     chosen = None if actions is None else tuple(actions)
     return Redraws(_schedule(at, every, hazard), chosen, count, concentration)
 

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number
-from foretell.types import Floats
+from foretell.types import Floats, is_number
 from foretell.worlds.knots import Knots, Pattern, Schedule, check_actions, check_count
 
 MOST_KNOTS = 2000
@@ -30,7 +29,7 @@ class Interpolation(Pattern, frozen=True):
                 )
 
     def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
-        """Give the stops."""
+        """Return the stops."""
         stops = np.array([0, *(stop for stop, _ in self.towards)])
         laws = np.array([law, *(target for _, target in self.towards)])
         return Knots(stops, laws, np.tile(mu, (stops.size, 1)), stops < stops[-1])
@@ -91,7 +90,7 @@ def random_walk(
 
 
 def _project(row: Floats) -> Floats:
-    """Give the nearest point of the simplex [Duchi2008]."""
+    """Return the nearest point of the simplex [Duchi2008]."""
     falling = np.sort(row)[::-1]
     excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(row) + 1)
     last = np.nonzero(falling > excess)[0][-1]

@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number, is_whole
-from foretell.types import Bools, Floats, Ints
+from foretell.types import Bools, Floats, Ints, is_number, is_whole
 
 
 class Knots(NamedTuple):
@@ -30,7 +29,7 @@ class Knots(NamedTuple):
 
 
 def sudden(rounds: list[int], laws: Floats, mus: Floats) -> Knots:
-    """Give knots between which the law stays as it is."""
+    """Return knots between which the law stays as it is."""
     return Knots(np.array(rounds), laws, mus, np.zeros(len(rounds), np.bool_))
 
 
@@ -74,7 +73,7 @@ class Schedule(msgspec.Struct, frozen=True):
             )
 
     def rounds(self, horizon: int, rng: np.random.Generator) -> list[int]:
-        """Give the rounds of the changes below the horizon."""
+        """Return the rounds of the changes below the horizon."""
         if self.at is not None:
             return list(self.at)
         if self.every is not None:

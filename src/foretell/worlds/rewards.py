@@ -13,9 +13,8 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.inputs import is_number
 from foretell.kernel import kernel, uniform
-from foretell.types import GRAIN, Floats, RewardScale
+from foretell.types import GRAIN, Floats, RewardScale, is_number
 
 BERNOULLI, BETA, FIXED, GAUSSIAN = range(4)
 
@@ -31,7 +30,7 @@ class _Bounded(msgspec.Struct, frozen=True, tag_field="family", tag=str.lower):
         self.scale()
 
     def scale(self) -> RewardScale:
-        """Give the scale on which these rewards are measured."""
+        """Return the scale on which these rewards are measured."""
         return RewardScale("bounded", float(self.low), float(self.high))
 
 
@@ -72,7 +71,7 @@ class Gaussian(msgspec.Struct, frozen=True, tag_field="family", tag=str.lower):
             )
 
     def scale(self) -> RewardScale:
-        """Give the scale on which these rewards are measured."""
+        """Return the scale on which these rewards are measured."""
         return RewardScale.gaussian(float(self.sigma), float(self.centre))
 
 
@@ -80,7 +79,7 @@ RewardFamily: TypeAlias = Bernoulli | Beta | Fixed | Gaussian
 
 
 def family_code(family: RewardFamily) -> tuple[int, float]:
-    """Give the family as numbers for the simulator: its kind and its concentration."""
+    """Return the family as numbers for the simulator: its kind and its concentration."""
     match family:
         case Bernoulli():
             return BERNOULLI, 0.0
@@ -106,17 +105,17 @@ def draw_reward(
     concentration: float,
     theta: Floats,
     mu: Floats,
-    place: int,
+    index: int,
     mixed: bool,
     mixing: bool,
     rng: np.random.Generator,
 ) -> float:
-    """Draw a unit reward: with mean mu[place] in a mixed round, else with mean theta[place].
+    """Draw a unit reward: with mean mu[index] in a mixed round, else with mean theta[index].
 
     What is taken from `rng` does not depend on the action: Beta rewards are drawn for every
     signal (and, when the scenario mixes, every action), and all but one are thrown away.
     """
-    mean = mu[place] if mixed else theta[place]
+    mean = mu[index] if mixed else theta[index]
     if kind == BERNOULLI:
         return 1.0 if uniform(rng) < mean else 0.0
     if kind == GAUSSIAN:
@@ -125,12 +124,12 @@ def draw_reward(
         reward = 0.0
         for signal in range(theta.size):
             value = beta_reward(theta[signal], concentration, rng)
-            if not mixed and signal == place:
+            if not mixed and signal == index:
                 reward = value
         if mixing:
             for action in range(mu.size):
                 value = beta_reward(mu[action], concentration, rng)
-                if mixed and action == place:
+                if mixed and action == index:
                     reward = value
     else:
         reward = mean

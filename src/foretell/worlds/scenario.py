@@ -11,13 +11,13 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput, UnknownName
-from foretell.inputs import is_number, is_whole
-from foretell.types import FARTHEST, Floats, Problem, RewardScale
+from foretell.types import FARTHEST, Floats, Problem, RewardScale, is_number, is_whole
 from foretell.worlds.changes import Changes, Stationary
-from foretell.worlds.delays import Delay, Delays, as_delay, delay_arrays
+from foretell.worlds.delay_arrays import DelayArrays, delay_arrays
+from foretell.worlds.delays import Delay, as_delay
 from foretell.worlds.drift import Interpolation
 from foretell.worlds.knots import sudden
-from foretell.worlds.plain import read_tagged
+from foretell.worlds.parsing import read_tagged
 from foretell.worlds.rewards import Bernoulli, RewardFamily, family_code
 from foretell.worlds.world import World
 
@@ -171,7 +171,7 @@ class Scenario:
         return self.rewards.scale()
 
     @cached_property
-    def _delays(self) -> Delays:
+    def _delays(self) -> DelayArrays:
         one_each = self.delay if isinstance(self.delay, tuple) else (self.delay,) * self.signals
         return delay_arrays(one_each)  # type: ignore[arg-type]
 
@@ -212,7 +212,7 @@ class Scenario:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the scenario as plain lists, numbers and dictionaries; `from_dict` reads it."""
+        """Return the scenario as plain lists, numbers and dictionaries; `from_dict` reads it."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 
@@ -238,7 +238,7 @@ class Scenario:
         return cls(**fields)
 
     def problem(self, horizon: int | None = None, changes: tuple[int, ...] = ()) -> Problem:
-        """Say what a policy is told about it."""
+        """Return what a policy is told about it."""
         return Problem(self.actions, self.signals, self.scale.kind, horizon, changes)
 
 

@@ -50,7 +50,7 @@ class SuiteEntry:
     """The regret is also reported from this round on, when the first rewards are in."""
 
     def changes_count(self) -> int:
-        """Give the number of jumps of the law, in expectation; a drift has one per 1,000 rounds."""
+        """Return the expected number of jumps of the law; a drift counts as one in 1,000 rounds."""
         if self.scenario.segments:
             return len(self.scenario.segments) - 1
         changes = self.scenario.changes
@@ -68,7 +68,7 @@ class SuiteEntry:
 
 @cache
 def suite() -> tuple[SuiteEntry, ...]:
-    """Give every entry of the suite, in order."""
+    """Return every entry of the suite, in order."""
     return (
         *(_paper_entry(delay) for delay in (0, 100, 500, 1000)),
         SuiteEntry(
@@ -122,7 +122,7 @@ def suite() -> tuple[SuiteEntry, ...]:
         ),
         SuiteEntry(
             "heavy-delays",
-            paper(delay=delays.Pareto(shape=1.1, scale=300.0, lost=0.05)),
+            paper(delay=delays.ParetoDelay(shape=1.1, scale=300.0, lost=0.05)),
             HORIZON,
             "Table 1 with heavy-tailed delays; one reward in twenty never comes",
             right_model=True,
@@ -143,7 +143,7 @@ def suite() -> tuple[SuiteEntry, ...]:
 
 
 def suite_entry(name: str) -> SuiteEntry:
-    """Give one entry by its name."""
+    """Return one entry by its name."""
     entries = {entry.name: entry for entry in suite()}
     if name not in entries:
         raise UnknownName.of("entry of the suite", name, entries)
@@ -202,8 +202,8 @@ def _besson(number: int) -> SuiteEntry:
     horizon = 20_000
     length = horizon // 5
     segments = tuple(
-        (place * length, tuple((mean, round(1.0 - mean, 10)) for mean in means))
-        for place, means in enumerate(BESSON[number - 1])
+        (index * length, tuple((mean, round(1.0 - mean, 10)) for mean in means))
+        for index, means in enumerate(BESSON[number - 1])
     )
     kind = "one action at a time changes" if number == 1 else "all actions change together"
     return SuiteEntry(
@@ -269,9 +269,9 @@ def _random_delay(rng: np.random.Generator) -> tuple[Delay, int]:
     rounds = int(rng.choice([0, 50, 200, 500, 1000]))
     kind = int(rng.integers(4)) if rounds else 0
     if kind == 1:
-        return delays.Geometric(average=float(rounds)), rounds
+        return delays.GeometricDelay(average=float(rounds)), rounds
     if kind == 2:
-        return delays.LogNormal(median=float(rounds), sigma=1.0), rounds
+        return delays.LogNormalDelay(median=float(rounds), sigma=1.0), rounds
     if kind == 3:
-        return delays.Uniform(low=0, high=2 * rounds), rounds
-    return delays.Constant(rounds), rounds
+        return delays.UniformDelay(low=0, high=2 * rounds), rounds
+    return delays.ConstantDelay(rounds), rounds

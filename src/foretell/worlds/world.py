@@ -8,7 +8,7 @@ import numpy as np
 
 from foretell.kernel import kernel, uniform
 from foretell.types import Bools, Floats, Ints
-from foretell.worlds.delays import Delays, draw_delay
+from foretell.worlds.delay_arrays import DelayArrays, draw_delay
 from foretell.worlds.rewards import draw_reward
 
 
@@ -31,7 +31,7 @@ class World(NamedTuple):
     """One unit reward in natural rewards: regret is measured in these."""
     reward_kind: int
     concentration: float
-    delays: Delays
+    delays: DelayArrays
 
     @property
     def changes(self) -> tuple[int, ...]:
@@ -95,7 +95,7 @@ def move_to(world: World, now: Now, t: int) -> None:
 
 @kernel
 def draw_signal(law: Floats, action: int, uniform: float) -> int:
-    """Give the signal at which the cumulative law of the action passes `uniform`."""
+    """Return the signal at which the cumulative law of the action passes `uniform`."""
     last = law.shape[1] - 1
     reached = 0.0
     for signal in range(last):
@@ -109,7 +109,7 @@ def draw_signal(law: Floats, action: int, uniform: float) -> int:
 
 @kernel
 def answer(world: World, now: Now, action: int, rng: np.random.Generator) -> tuple[int, float, int]:
-    """Give the signal, the unit reward and its delay for an action in the current round.
+    """Return the signal, the unit reward and its delay for an action in the current round.
 
     `rng` advances by the same amount whatever the action is: policies compared on one world meet
     the same luck.

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from foretell.errors import InvalidInput
-from foretell.policies.registry import policies
+from foretell.policies.registry import registered_policies
 from foretell.policies.state import leaves
 from foretell.service.model.errors import Conflict, NotFound, Unusable
 from tests.service.rules.served import Served
 
-LIVE = [name for name, known in policies().items() if not known.lab_only]
+LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
 
 
 def learned(served: Served, policy: str, rounds: int = 30) -> None:

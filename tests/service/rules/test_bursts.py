@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foretell.policies.registry import policies, policy, start
+from foretell.policies.registry import policy, registered_policies, start
 from foretell.policies.verbs import has, indices
 from foretell.types import Problem
 from tests.service.rules.served import Served
@@ -16,7 +16,7 @@ from tests.service.rules.served import Served
 ACTIONS = ["a", "b", "c", "d", "e"]
 INDEX = [
     name
-    for name, known in policies().items()
+    for name, known in registered_policies().items()
     if not known.lab_only and has(indices, start(policy(name), Problem(5, 2)))
 ]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from foretell.errors import InvalidInput
-from foretell.policies.registry import policies
+from foretell.policies.registry import registered_policies
 from tests.service.rules.served import Served
 
-LIVE = [name for name, known in policies().items() if not known.lab_only]
-LAB = [name for name, known in policies().items() if known.lab_only]
+LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
+LAB = [name for name, known in registered_policies().items() if known.lab_only]
 SILENCES = ["default", "unknown"]
 
 

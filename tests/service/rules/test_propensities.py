@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from foretell.policies.registry import policies, policy, start
+from foretell.policies.registry import policy, registered_policies, start
 from foretell.policies.verbs import choose, has, indices
 from foretell.service.engine.recovery import fold
 from foretell.service.log.sqlite import reader as records
@@ -23,7 +23,7 @@ ACTIONS = ["a", "b", "c", "d"]
 SUBSETS: list[list[str] | None] = [None, ["a", "b", "c"], ["b", "d"], ["c"]]
 SIGNALS = ["none", "click", "buy"]
 CLICK = {"a": 0.2, "b": 0.35, "c": 0.4, "d": 0.5}
-LIVE = [name for name, known in policies().items() if not known.lab_only]
+LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
 INDEX = [name for name in LIVE if has(indices, start(policy(name), Problem(4, 3)))]
 FAR = 4.5
 """Standard deviations that nothing of all that is looked at here is off."""

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from foretell import protocol
-from foretell.policies.registry import policies
+from foretell.policies.registry import registered_policies
 from foretell.service.engine import admin as administration
 from foretell.service.engine import recovery as loading
 from foretell.service.model import snapshot
 from foretell.service.model.errors import Conflict
 from tests.service.rules.served import Served
 
-LIVE = [name for name, known in policies().items() if not known.lab_only]
+LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
 ORDER_FREE = ["kl-ucb", "nsd-kl", "nsd-ucrl2(window=7)", "nsd-psrl", "ts", "ucb"]
 
 

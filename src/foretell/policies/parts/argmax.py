@@ -18,7 +18,7 @@ TIE = 1e-12
 
 @kernel
 def argmax(values: Floats, eligible: Bools, rng: np.random.Generator) -> int:
-    """Give an eligible action whose value is within TIE of the largest, uniformly at random."""
+    """Return an eligible action whose value is within TIE of the largest, uniformly at random."""
     best = -math.inf
     for action in range(values.size):
         if eligible[action] and values[action] > best:

@@ -18,7 +18,7 @@ STEPS = 60
 
 @kernel
 def bernoulli_kl(p: float, q: float) -> float:
-    """Give kl(p, q), with 0 ln 0 = 0; +inf where p has mass and q has none."""
+    """Return kl(p, q), with 0 ln 0 = 0; +inf where p has mass and q has none."""
     divergence = 0.0
     if p > 0.0:
         if q <= 0.0:
@@ -33,7 +33,7 @@ def bernoulli_kl(p: float, q: float) -> float:
 
 @kernel
 def kl_upper(mean: float, level: float) -> float:
-    """Give max{q in [0, 1] : kl(mean, q) <= level}.
+    """Return max{q in [0, 1] : kl(mean, q) <= level}.
 
     kl is convex in q, so Newton's method falls towards the root from any point above it. It is
     run on the gap x = 1 − q, which keeps its digits where q is near 1, and starts at the larger

@@ -15,7 +15,7 @@ from foretell.kernel import kernel
 
 @kernel
 def doubled_horizon(horizon: int, t: int) -> int:
-    """Give the horizon, or, where it is 0 for unknown, the smallest power of two above t + 1."""
+    """Return the horizon, or, where it is 0 for unknown, the smallest power of two above t + 1."""
     if horizon > 0:
         return horizon
     guess = 64
@@ -26,13 +26,13 @@ def doubled_horizon(horizon: int, t: int) -> int:
 
 @kernel
 def usual_share(actions: int, horizon: int) -> float:
-    """Give alpha = sqrt(K ln T / T) of [Besson2022], at most 1."""
+    """Return alpha = sqrt(K ln T / T) of [Besson2022], at most 1."""
     return min(1.0, math.sqrt(actions * math.log(float(horizon)) / horizon))
 
 
 @kernel
 def is_slot(t: int, actions: int, share: float) -> bool:
-    """Tell whether round t is one of the forced ones."""
+    """Return whether round t is one of the forced ones."""
     if share <= 0.0:
         return False
     period = max(actions, int(actions / share))

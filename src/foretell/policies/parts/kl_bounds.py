@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @kernel
 def mixture_level(count: float, chance: float) -> float:
-    """Give c(n, delta), where `chance` is 1 / delta."""
+    """Return c(n, delta), where `chance` is 1 / delta."""
     return math.log(2.0 * chance * math.sqrt(count + 1.0))
 
 
 @kernel
 def upper_mean(theta: Rewards, signal: int, delta: float) -> float:
-    """Give U_s = max{u : n_s kl(theta_hat_s, u) ≤ c(n_s, delta / 2S)}, 1 without a reward."""
+    """Return U_s = max{u : n_s kl(theta_hat_s, u) ≤ c(n_s, delta / 2S)}, 1 without a reward."""
     received = theta.counts[signal]
     if received == 0:
         return 1.0
@@ -39,7 +39,7 @@ def upper_mean(theta: Rewards, signal: int, delta: float) -> float:
 
 @kernel
 def action_level(actions: int, seen: int, rank: float, delta: float) -> float:
-    """Give the radius c(N_a, delta / (2 K e (e + 1))) / N_a of an action's ball.
+    """Return the radius c(N_a, delta / (2 K e (e + 1))) / N_a of an action's ball.
 
     `rank` is e: which memory of the action this is, or, where a memory did not begin empty, the
     rank of its first signal among all signals of the action.

@@ -35,7 +35,7 @@ LEAST = -690.0
 def _divergence(
     counts: Ints, action: int, total: int, upper: Floats, top: float, distance: float
 ) -> tuple[float, float, float]:
-    """Give f at v = top + distance, its derivative in ln(distance), and the value q·U."""
+    """Return f at v = top + distance, its derivative in ln(distance), and the value q·U."""
     logs = 0.0
     lost = 0.0
     first = 0.0
@@ -65,7 +65,7 @@ def _divergence(
 def _bracket(
     counts: Ints, action: int, total: int, upper: Floats, level: float, top: float, mean: float
 ) -> tuple[float, float, float]:
-    """Give two ends between which x lies, and a first guess of it."""
+    """Return two ends between which x lies, and a first guess of it."""
     at_top = 0
     nearest = math.inf
     farthest = 0.0
@@ -95,7 +95,7 @@ def _bracket(
 def _solve(
     counts: Ints, action: int, total: int, upper: Floats, level: float, top: float, mean: float
 ) -> float:
-    """Give q·U at the x with f = level."""
+    """Return q·U at the x with f = level."""
     low, high, x = _bracket(counts, action, total, upper, level, top, mean)
     value = mean
     for _ in range(STEPS):
@@ -118,7 +118,7 @@ def _solve(
 
 @kernel
 def klmax(counts: Ints, action: int, total: int, upper: Floats, level: float) -> float:
-    """Give rho⁺ for the law `counts[action] / total`; `level` is the radius of the ball."""
+    """Return rho⁺ for the law `counts[action] / total`; `level` is the radius of the ball."""
     highest = -math.inf
     lowest = math.inf
     top = -math.inf
@@ -148,7 +148,7 @@ def klmax(counts: Ints, action: int, total: int, upper: Floats, level: float) ->
 
 @kernel
 def klmax_bound(counts: Ints, action: int, total: int, upper: Floats, level: float) -> float:
-    """Give a number that rho⁺ does not exceed, by Pinsker's inequality: cheap, without a solve."""
+    """Return a cheap upper bound of rho⁺, by Pinsker's inequality: nothing is solved."""
     highest = -math.inf
     lowest = math.inf
     mean = 0.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from foretell.types import Bools, Ints
 
 NOTHING = -1
-"""Marks a place of the ring without a play, or a play without its signal."""
+"""Marks an index of the ring without a play, or a play without its signal."""
 
 
 class Law(NamedTuple):
@@ -34,7 +34,7 @@ class Law(NamedTuple):
     ever: Bools
     """(actions,): played at least once, in the window or before it."""
     action: npt.NDArray[np.int32]
-    """(window,): the action of round t at place t mod window; empty without a window."""
+    """(window,): the action of round t at index t mod window; empty without a window."""
     signal: npt.NDArray[np.int32]
     """(window,): its signal."""
     clock: Ints
@@ -42,7 +42,7 @@ class Law(NamedTuple):
 
 
 def new_law(actions: int, signals: int, window: int | None) -> Law:
-    """Know nothing yet."""
+    """Return what is known before the first round: nothing."""
     return Law(
         counts=np.zeros((actions, signals), np.int64),
         seen=np.zeros(actions, np.int64),
@@ -59,16 +59,16 @@ def law_play(law: Law, t: int, action: int) -> None:
     """Let round t, with this action, enter the window, and the oldest round leave it."""
     window = law.action.size
     if window > 0:
-        place = t % window
-        leaving = law.action[place]
+        index = t % window
+        leaving = law.action[index]
         if leaving != NOTHING:
             law.plays[leaving] -= 1
-            signal = law.signal[place]
+            signal = law.signal[index]
             if signal != NOTHING:
                 law.counts[leaving, signal] -= 1
                 law.seen[leaving] -= 1
-        law.action[place] = action
-        law.signal[place] = NOTHING
+        law.action[index] = action
+        law.signal[index] = NOTHING
     law.plays[action] += 1
     law.ever[action] = True
     law.clock[0] = t + 1

@@ -40,7 +40,7 @@ def sort_signals(upper: Floats, order: Ints) -> None:
 def optimistic_value(
     counts: Ints, action: int, total: int, radius: float, upper: Floats, order: Ints
 ) -> float:
-    """Give rho⁺ for the law `counts[action] / total`; `order` sorts `upper` decreasingly."""
+    """Return rho⁺ for the law `counts[action] / total`; `order` sorts `upper` decreasingly."""
     share = 1.0 / total
     value = 0.0
     for signal in range(upper.size):
@@ -48,10 +48,10 @@ def optimistic_value(
     best = order[0]
     moving = min(0.5 * radius, 1.0 - counts[action, best] * share)
     value += moving * upper[best]
-    for place in range(order.size - 1, 0, -1):
+    for index in range(order.size - 1, 0, -1):
         if moving <= 0.0:
             break
-        worst = order[place]
+        worst = order[index]
         taken = min(moving, counts[action, worst] * share)
         value -= taken * upper[worst]
         moving -= taken

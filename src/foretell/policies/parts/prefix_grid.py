@@ -2,8 +2,8 @@
 
 A change test compares what came before a split with what came after it. Testing every split costs
 O(n) per observation; here the splits are a geometric grid in age. Level l keeps the running totals
-at the WIDTH latest multiples of 2^l, so every split among the latest WIDTH observations can be
-tested, every second among the next WIDTH, every fourth among the 2 WIDTH after these, and so on:
+at the w = GRID_WIDTH latest multiples of 2^l, so every split among the latest w observations can
+be tested, every second among the next w, every fourth among the 2w after these, and so on:
 O(log n) splits, the age of the nearest one wrong by a quarter at most. Adding is O(1) amortised.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from foretell.kernel import kernel
 from foretell.types import Ints
 
-WIDTH = 8
+GRID_WIDTH = 8
 """Totals kept per level: a power of two."""
 
 MOST_LEVELS = 40
@@ -31,16 +31,16 @@ class PrefixGrid(NamedTuple):
     total: Ints
     """(streams, components)"""
     kept: Ints
-    """(streams, levels, WIDTH, components): the total at moment m 2^l at place m mod WIDTH."""
+    """(streams, levels, w, components): the total at moment m 2^l, at index m mod w."""
 
 
 def new_prefix_grid(streams: int, components: int, longest: int | None) -> PrefixGrid:
-    """Know nothing yet; `longest` is the most observations that one stream can have."""
+    """Return an empty grid; `longest` is the most observations that one stream can have."""
     levels = MOST_LEVELS if longest is None else max(1, math.ceil(math.log2(longest + 1)) - 2)
     return PrefixGrid(
         length=np.zeros(streams, np.int64),
         total=np.zeros((streams, components), np.int64),
-        kept=np.zeros((streams, levels, WIDTH, components), np.int64),
+        kept=np.zeros((streams, levels, GRID_WIDTH, components), np.int64),
     )
 
 
@@ -52,9 +52,9 @@ def grid_add(grid: PrefixGrid, stream: int, component: int, amount: int) -> None
     grid.length[stream] = moment
     level = 0
     while level < grid.kept.shape[1]:
-        place = moment % WIDTH
+        index = moment % GRID_WIDTH
         for each in range(grid.total.shape[1]):
-            grid.kept[stream, level, place, each] = grid.total[stream, each]
+            grid.kept[stream, level, index, each] = grid.total[stream, each]
         if moment % 2 == 1:
             return
         moment //= 2
@@ -63,13 +63,13 @@ def grid_add(grid: PrefixGrid, stream: int, component: int, amount: int) -> None
 
 @kernel
 def grid_before(length: int, moment: int, level: int) -> tuple[int, int]:
-    """Give the split that comes next, going back in time, and its level; 0 when there is none.
+    """Return the split that comes next, going back in time, and its level; 0 when there is none.
 
     Begin with `moment = length` and `level = 0`.
     """
     step = 1 << level
     following = (moment - 1) // step * step
-    while following > 0 and (length >> level) - (following >> level) >= WIDTH:
+    while following > 0 and (length >> level) - (following >> level) >= GRID_WIDTH:
         level += 1
         step = 1 << level
         following = (moment - 1) // step * step

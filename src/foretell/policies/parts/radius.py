@@ -1,12 +1,14 @@
 """The constants of the confidence sets of [Vernade2020, Sec. 3], as printed and as needed.
 
-    C_{T,delta}   = 2 ln(2 T S / delta)          for theta, Eq. (3)
-    C_{W,T,delta} = 2 S ln(K W T / delta)        for the law, Eq. (4)
+Both make a union bound come out at delta [Vernade2020, App. B.1]; a radius is sqrt(C / count):
 
-The inequalities behind them, Hoeffding's for [0, 1] and Weissman's, ask for less (errata P2, P1):
+                                 printed                 tight
+    C_{T,delta}, theta, Eq. (3)  2 ln(2 T S / delta)     ln(2 T S / delta) / 2
+    C_{W,T,delta}, law, Eq. (4)  2 S ln(K W T / delta)   2 ln((2^S − 2) K W T / delta)
 
-    tight C_{T,delta}   = ln(2 T S / delta) / 2
-    tight C_{W,T,delta} = 2 ln((2^S − 2) K W T / delta)
+Tight is what the inequalities need: 2 exp(−2C) over T S counts (Hoeffding on [0, 1]), and
+(2^S − 2) exp(−C/2) over K W T counts [Weissman2003]. Printed is never smaller, as
+2^S − 2 <= x^(S−1) for x = K W T / delta >= 2.5, which K >= 2 and T >= K ensure (errata P1, P2).
 
 W is min(W, T). Where nobody knows the horizon, T is replaced by t (t + 1), t counted from 1.
 """
@@ -14,38 +16,42 @@ W is min(W, T). Where nobody knows the horizon, T is replaced by t (t + 1), t co
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 from foretell.kernel import kernel
+from foretell.types import Floats
+
+Number = TypeVar("Number", float, Floats)
 
 
 @kernel
 def anytime_horizon(t: int) -> int:
-    """Give what stands for T in round t (from 0) when the horizon is unknown."""
+    """Return what stands for T in round t (from 0) when the horizon is unknown."""
     return (t + 1) * (t + 2)
 
 
 @kernel
-def theta_constant(signals: int, horizon: float, delta: float) -> float:
-    """Give C_{T,delta} of [Vernade2020, Eq. (3)]."""
-    return 2.0 * math.log(2.0 * horizon * signals / delta)
+def theta_constant(tight: bool, signals: int, horizon: float, delta: float) -> float:
+    """Return C_{T,delta} of [Vernade2020, Eq. (3)]; tight, for rewards in [0, 1], a quarter."""
+    return (0.5 if tight else 2.0) * math.log(2.0 * horizon * signals / delta)
 
 
 @kernel
-def law_constant(actions: int, signals: int, window: float, horizon: float, delta: float) -> float:
-    """Give C_{W,T,delta} of [Vernade2020, Eq. (4)]."""
-    return 2.0 * signals * math.log(actions * min(window, horizon) * horizon / delta)
-
-
-@kernel
-def tight_theta_constant(signals: int, horizon: float, delta: float) -> float:
-    """Give what Hoeffding's inequality on [0, 1] needs: a quarter of C_{T,delta} (P2)."""
-    return 0.5 * math.log(2.0 * horizon * signals / delta)
-
-
-@kernel
-def tight_law_constant(
-    actions: int, signals: int, window: float, horizon: float, delta: float
+def law_constant(
+    tight: bool, actions: int, signals: int, window: float, horizon: float, delta: float
 ) -> float:
-    """Give what Weissman's inequality needs: 2^S − 2 times the failures, not S times C (P1)."""
-    subsets = signals * math.log(2.0) + math.log1p(-(2.0 ** (1 - signals)))
-    return 2.0 * (subsets + math.log(actions * min(window, horizon) * horizon / delta))
+    """Return C_{W,T,delta} of [Vernade2020, Eq. (4)], printed or tight."""
+    failures = actions * min(window, horizon) * horizon / delta
+    return law_constant_of(tight, signals, math.log(failures))
+
+
+@kernel
+def law_constant_of(tight: bool, signals: int, log_failures: Number) -> Number:
+    """Return C_{W,T,delta} from ln(K W T / delta), a number or an array of them.
+
+    Tight counts the 2^S − 2 subsets of Weissman's inequality; printed has S in their stead.
+    """
+    if tight:
+        subsets = signals * math.log(2.0) + math.log1p(-(2.0 ** (1 - signals)))
+        return 2.0 * (subsets + log_failures)
+    return 2.0 * signals * log_failures

@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 
 from foretell.kernel import kernel
-from foretell.policies.parts.prefix_grid import WIDTH, PrefixGrid, grid_before
+from foretell.policies.parts.prefix_grid import GRID_WIDTH, PrefixGrid, grid_before
 from foretell.types import GRAIN
 
 
 @kernel
 def entropy(total: float, count: float) -> float:
-    """Give count times the entropy of a Bernoulli law with mean total / count."""
+    """Return count times the entropy of a Bernoulli law with mean total / count."""
     if total <= 0.0 or total >= count:
         return 0.0
     misses = count - total
@@ -28,14 +28,14 @@ def entropy(total: float, count: float) -> float:
 
 @kernel
 def glr_statistic(grid: PrefixGrid, stream: int) -> float:
-    """Give the largest statistic over the splits of the grid; rewards are kept in grains."""
+    """Return the largest statistic over the splits of the grid; rewards are kept in grains."""
     length = grid.length[stream]
     total = grid.total[stream, 0] / GRAIN
     whole = entropy(total, float(length))
     best = 0.0
     moment, level = grid_before(length, length, 0)
     while moment > 0:
-        before = grid.kept[stream, level, (moment >> level) % WIDTH, 0] / GRAIN
+        before = grid.kept[stream, level, (moment >> level) % GRID_WIDTH, 0] / GRAIN
         apart = entropy(before, float(moment)) + entropy(total - before, float(length - moment))
         best = max(best, whole - apart)
         moment, level = grid_before(length, moment, level)
@@ -44,5 +44,5 @@ def glr_statistic(grid: PrefixGrid, stream: int) -> float:
 
 @kernel
 def glr_threshold(length: int, delta: float) -> float:
-    """Give ln(n^1.5 / delta)."""
+    """Return ln(n^1.5 / delta)."""
     return 1.5 * math.log(max(1.0, float(length))) - math.log(delta)

@@ -16,7 +16,7 @@ Nobody knows how often laws change, so the hazards are learned from the changes 
   hypothesis "it changed as well", and what their next signals say about it teaches the coupling.
 
 A change counts as found when hypotheses younger than the last found one weigh more than SURE.
-The likeliest hypothesis stands at place 0.
+The likeliest hypothesis stands at index 0.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class RunLengths(NamedTuple):
 
 
 def new_run_lengths(actions: int, signals: int, idle: float, coupling: float) -> RunLengths:
-    """Know nothing yet: one empty hypothesis for every action."""
+    """Return what is known before the first round: one empty hypothesis for every action."""
     weight = np.zeros((actions, HYPOTHESES))
     weight[:, 0] = 1.0
     return RunLengths(
@@ -94,7 +94,7 @@ def new_run_lengths(actions: int, signals: int, idle: float, coupling: float) ->
 
 @kernel
 def coupling_share(runs: RunLengths) -> float:
-    """Give the chance that a change of one action is one of another, too."""
+    """Return the chance that a change of one action is one of another, too."""
     if runs.coupling != LEARNED:
         return runs.coupling
     together = runs.tally[TOGETHER] + 1.0
@@ -103,13 +103,13 @@ def coupling_share(runs: RunLengths) -> float:
 
 @kernel
 def resting_rate(runs: RunLengths) -> float:
-    """Give the learned rate at which a resting action changes unseen."""
+    """Return the learned rate at which a resting action changes unseen."""
     return runs.tally[CHANGES] * (1.0 - coupling_share(runs)) / (runs.watched[0] + AGE)
 
 
 @kernel
 def kept_share(runs: RunLengths, action: int, t: int, rate: float) -> float:
-    """Give the chance that an action has not changed since its latest signal."""
+    """Return the chance that an action has not changed since its latest signal."""
     last = runs.last[action]
     if t <= last:
         return 1.0
@@ -135,39 +135,39 @@ def draw_run(runs: RunLengths, action: int, t: int, rate: float, rng: np.random.
             return NONE
         left = (left - surely) / (kept - surely)
     last = runs.used[action] - 1
-    for place in range(last):
-        left -= runs.weight[action, place]
+    for index in range(last):
+        left -= runs.weight[action, index]
         if left < 0.0:
-            return place
+            return index
     return last
 
 
 @kernel
-def is_new(runs: RunLengths, action: int, place: int) -> bool:
-    """Tell whether a hypothesis has the action change along with another, not yet confirmed."""
+def is_new(runs: RunLengths, action: int, index: int) -> bool:
+    """Return whether a hypothesis has the action change along with another, not yet confirmed."""
     change = runs.pending[action]
-    if NONE in (change, place):
+    if NONE in (change, index):
         return False
-    return runs.start[action, place] >= change
+    return runs.start[action, index] >= change
 
 
 @kernel
-def _new_place(runs: RunLengths, action: int, start: int) -> int:
+def _new_hypothesis(runs: RunLengths, action: int, start: int) -> int:
     """Make room for an empty hypothesis of weight 0, dropping the lightest if need be."""
-    place = runs.used[action]
-    if place < HYPOTHESES:
-        runs.used[action] = place + 1
+    index = runs.used[action]
+    if index < HYPOTHESES:
+        runs.used[action] = index + 1
     else:
-        place = 1
+        index = 1
         for other in range(2, HYPOTHESES):
-            if runs.weight[action, other] < runs.weight[action, place]:
-                place = other
+            if runs.weight[action, other] < runs.weight[action, index]:
+                index = other
     for signal in range(runs.counts.shape[2]):
-        runs.counts[action, place, signal] = 0
-    runs.totals[action, place] = 0
-    runs.start[action, place] = start
-    runs.weight[action, place] = 0.0
-    return place
+        runs.counts[action, index, signal] = 0
+    runs.totals[action, index] = 0
+    runs.start[action, index] = start
+    runs.weight[action, index] = 0.0
+    return index
 
 
 @kernel
@@ -175,48 +175,48 @@ def _normalise(runs: RunLengths, action: int) -> None:
     """Let the weights sum to 1, the heaviest first."""
     mass = 0.0
     heaviest = 0
-    for place in range(runs.used[action]):
-        mass += runs.weight[action, place]
-        if runs.weight[action, place] > runs.weight[action, heaviest]:
-            heaviest = place
-    for place in range(runs.used[action]):
-        runs.weight[action, place] /= mass
+    for index in range(runs.used[action]):
+        mass += runs.weight[action, index]
+        if runs.weight[action, index] > runs.weight[action, heaviest]:
+            heaviest = index
+    for index in range(runs.used[action]):
+        runs.weight[action, index] /= mass
     if heaviest != 0:
         _swap(runs, action, heaviest)
 
 
 @kernel
-def _swap(runs: RunLengths, action: int, place: int) -> None:
-    weight = runs.weight[action, place]
-    runs.weight[action, place] = runs.weight[action, 0]
+def _swap(runs: RunLengths, action: int, index: int) -> None:
+    weight = runs.weight[action, index]
+    runs.weight[action, index] = runs.weight[action, 0]
     runs.weight[action, 0] = weight
-    total = runs.totals[action, place]
-    runs.totals[action, place] = runs.totals[action, 0]
+    total = runs.totals[action, index]
+    runs.totals[action, index] = runs.totals[action, 0]
     runs.totals[action, 0] = total
-    start = runs.start[action, place]
-    runs.start[action, place] = runs.start[action, 0]
+    start = runs.start[action, index]
+    runs.start[action, index] = runs.start[action, 0]
     runs.start[action, 0] = start
     for signal in range(runs.counts.shape[2]):
-        count = runs.counts[action, place, signal]
-        runs.counts[action, place, signal] = runs.counts[action, 0, signal]
+        count = runs.counts[action, index, signal]
+        runs.counts[action, index, signal] = runs.counts[action, 0, signal]
         runs.counts[action, 0, signal] = count
 
 
 @kernel
 def _move(runs: RunLengths, action: int, change: int, share: float) -> float:
-    """Move a share of what is older than a change to "it changed then"; give how much was older."""
+    """Move a share of what is older than a change to "it changed then"; return what was older."""
     older = 0.0
     empty = NONE
-    for place in range(runs.used[action]):
-        if runs.totals[action, place] == 0:
-            empty = place
-        elif runs.start[action, place] < change:
-            older += runs.weight[action, place]
-            runs.weight[action, place] *= 1.0 - share
+    for index in range(runs.used[action]):
+        if runs.totals[action, index] == 0:
+            empty = index
+        elif runs.start[action, index] < change:
+            older += runs.weight[action, index]
+            runs.weight[action, index] *= 1.0 - share
     if older == 0.0:
         return 0.0
     if empty == NONE:
-        empty = _new_place(runs, action, change)
+        empty = _new_hypothesis(runs, action, change)
     runs.start[action, empty] = change
     runs.weight[action, empty] += share * older
     _normalise(runs, action)
@@ -238,14 +238,14 @@ def _share_change(runs: RunLengths, action: int, change: int) -> None:
 
 @kernel
 def _settle(runs: RunLengths, action: int, t: int) -> bool:
-    """Tell whether the action is found to have changed, and learn from that."""
+    """Return whether the action is found to have changed, and learn from that."""
     younger = 0.0
     along = 0.0
-    for place in range(runs.used[action]):
-        if runs.start[action, place] > runs.found[action]:
-            younger += runs.weight[action, place]
-        if runs.start[action, place] >= runs.pending[action]:
-            along += runs.weight[action, place]
+    for index in range(runs.used[action]):
+        if runs.start[action, index] > runs.found[action]:
+            younger += runs.weight[action, index]
+        if runs.start[action, index] >= runs.pending[action]:
+            along += runs.weight[action, index]
     if runs.pending[action] != NONE:
         if along < 1.0 - SURE:
             runs.tally[APART] += 1
@@ -265,7 +265,7 @@ def _settle(runs: RunLengths, action: int, t: int) -> bool:
 
 @kernel
 def run_observe(runs: RunLengths, action: int, t: int, signal: int) -> bool:
-    """Learn a signal of round t; tell whether the action is now found to have changed."""
+    """Learn a signal of round t; return whether the action is now found to have changed."""
     hazard = (ACTIVE + runs.tally[CHANGES]) / (runs.watched[0] + AGE)
     kept = kept_share(runs, action, t, resting_rate(runs)) * (1.0 - min(0.5, hazard))
     if t > runs.last[action]:
@@ -273,13 +273,13 @@ def run_observe(runs: RunLengths, action: int, t: int, signal: int) -> bool:
         runs.last[action] = t
     fresh = NONE
     if runs.used[action] > 1 or runs.totals[action, 0] > 0:
-        fresh = _new_place(runs, action, t)
+        fresh = _new_hypothesis(runs, action, t)
     half = 0.5 * runs.counts.shape[2]
-    for place in range(runs.used[action]):
-        predicted = (runs.counts[action, place, signal] + 0.5) / (runs.totals[action, place] + half)
-        weight = 1.0 - kept if place == fresh else kept * runs.weight[action, place]
-        runs.weight[action, place] = weight * predicted
-        runs.counts[action, place, signal] += 1
-        runs.totals[action, place] += 1
+    for index in range(runs.used[action]):
+        predicted = (runs.counts[action, index, signal] + 0.5) / (runs.totals[action, index] + half)
+        weight = 1.0 - kept if index == fresh else kept * runs.weight[action, index]
+        runs.weight[action, index] = weight * predicted
+        runs.counts[action, index, signal] += 1
+        runs.totals[action, index] += 1
     _normalise(runs, action)
     return _settle(runs, action, t)

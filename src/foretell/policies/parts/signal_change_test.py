@@ -1,4 +1,4 @@
-"""Has the law of a stream of signals changed? A mixture test that never asks for the horizon.
+"""Has the law of a stream of signals changed, and where? A mixture test that needs no horizon.
 
 For counts C of S signals let KT(C) be the mixture of [Krichevsky1981] and ML(C) the largest
 likelihood. For a split at j of n the statistic is
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
-from foretell.policies.parts.prefix_grid import WIDTH, PrefixGrid, grid_before
+from foretell.policies.parts.prefix_grid import GRID_WIDTH, PrefixGrid, grid_before
 from foretell.types import Floats
 
 MOST_KEPT = 2**14
@@ -47,22 +47,22 @@ def log_gammas(signals: int, longest: int | None) -> LogGammas:
 
 @kernel
 def stirling(x: float) -> float:
-    """Give ln Gamma(x) for a large x: the series is exact to the last digits from 100 on."""
+    """Return ln Gamma(x) for a large x: the series is exact to the last digits from 100 on."""
     tail = (1.0 / 12.0 - 1.0 / (360.0 * x * x)) / x
     return (x - 0.5) * math.log(x) - x + 0.5 * math.log(2.0 * math.pi) + tail
 
 
 @kernel
-def log_gamma(table: Floats, place: int, offset: float) -> float:
-    """Give ln Gamma(place + offset), from the table where it reaches."""
-    if place < table.size:
-        return table[place]
-    return stirling(place + offset)
+def log_gamma(table: Floats, index: int, offset: float) -> float:
+    """Return ln Gamma(index + offset), from the table where it reaches."""
+    if index < table.size:
+        return table[index]
+    return stirling(index + offset)
 
 
 @kernel
 def change_statistic(grid: PrefixGrid, stream: int, gammas: LogGammas) -> float:
-    """Give the largest statistic over the splits of the grid, −inf while there is none."""
+    """Return the largest statistic over the splits of the grid, −inf while there is none."""
     length = grid.length[stream]
     signals = grid.total.shape[1]
     likelihood = 0.0
@@ -73,14 +73,42 @@ def change_statistic(grid: PrefixGrid, stream: int, gammas: LogGammas) -> float:
     best = -math.inf
     moment, level = grid_before(length, length, 0)
     while moment > 0:
-        place = (moment >> level) % WIDTH
+        index = (moment >> level) % GRID_WIDTH
         mixture = 2.0 * gammas.constant
         mixture -= log_gamma(gammas.whole, moment, 0.5 * signals)
         mixture -= log_gamma(gammas.whole, length - moment, 0.5 * signals)
         for signal in range(signals):
-            before = grid.kept[stream, level, place, signal]
+            before = grid.kept[stream, level, index, signal]
             mixture += log_gamma(gammas.half, before, 0.5)
             mixture += log_gamma(gammas.half, grid.total[stream, signal] - before, 0.5)
         best = max(best, mixture - math.log(moment * (moment + 1.0)))
         moment, level = grid_before(length, moment, level)
     return best - likelihood
+
+
+@kernel
+def likeliest_split(grid: PrefixGrid, stream: int, gammas: LogGammas) -> tuple[int, int, int]:
+    """Return the split with the largest statistic, and the level and index of its totals.
+
+    It is the likeliest moment of the change, given that there was one. What all splits share is
+    left out of the statistic.
+    """
+    length = grid.length[stream]
+    signals = grid.total.shape[1]
+    best = -math.inf
+    best_moment, best_level, best_index = 0, 0, 0
+    moment, level = grid_before(length, length, 0)
+    while moment > 0:
+        index = (moment >> level) % GRID_WIDTH
+        mixture = -log_gamma(gammas.whole, moment, 0.5 * signals)
+        mixture -= log_gamma(gammas.whole, length - moment, 0.5 * signals)
+        for signal in range(signals):
+            before = grid.kept[stream, level, index, signal]
+            mixture += log_gamma(gammas.half, before, 0.5)
+            mixture += log_gamma(gammas.half, grid.total[stream, signal] - before, 0.5)
+        mixture -= math.log(moment * (moment + 1.0))
+        if mixture > best:
+            best = mixture
+            best_moment, best_level, best_index = moment, level, index
+        moment, level = grid_before(length, moment, level)
+    return best_moment, best_level, best_index

@@ -26,40 +26,40 @@ class Rewards(NamedTuple):
 
 
 def new_rewards(size: int) -> Rewards:
-    """Know nothing yet."""
+    """Return what is known before the first round: nothing."""
     return Rewards(np.zeros(size, np.int64), np.zeros(size, np.int64))
 
 
 @kernel
 def to_grains(reward: float) -> int:
-    """Give a reward as the nearest whole number of grains."""
+    """Return a reward as the nearest whole number of grains."""
     return int(np.floor(reward * GRAIN + 0.5))
 
 
 @kernel
-def add_reward(rewards: Rewards, place: int, reward: float) -> None:
+def add_reward(rewards: Rewards, index: int, reward: float) -> None:
     """Count one reward."""
-    rewards.counts[place] += 1
-    rewards.grains[place] += to_grains(reward)
+    rewards.counts[index] += 1
+    rewards.grains[index] += to_grains(reward)
 
 
 @kernel
-def remove_reward(rewards: Rewards, place: int, reward: float) -> None:
+def remove_reward(rewards: Rewards, index: int, reward: float) -> None:
     """Undo `add_reward` exactly."""
-    rewards.counts[place] -= 1
-    rewards.grains[place] -= to_grains(reward)
+    rewards.counts[index] -= 1
+    rewards.grains[index] -= to_grains(reward)
 
 
 @kernel
-def reward_sum(rewards: Rewards, place: int) -> float:
-    """Give the sum of the rewards."""
-    return rewards.grains[place] / GRAIN
+def reward_sum(rewards: Rewards, index: int) -> float:
+    """Return the sum of the rewards."""
+    return rewards.grains[index] / GRAIN
 
 
 @kernel
-def reward_mean(rewards: Rewards, place: int) -> float:
-    """Give the mean of the rewards, 0 while there is none."""
-    return rewards.grains[place] / (GRAIN * max(1, rewards.counts[place]))
+def reward_mean(rewards: Rewards, index: int) -> float:
+    """Return the mean of the rewards, 0 while there is none."""
+    return rewards.grains[index] / (GRAIN * max(1, rewards.counts[index]))
 
 
 @kernel

@@ -18,7 +18,7 @@ from foretell.errors import InvalidInput
 from foretell.policies import entry as entry_of
 from foretell.policies import policy
 from foretell.progress import progress_bar
-from foretell.sim.simulate import provenance
+from foretell.sim.provenance import provenance
 from foretell.studies.leaderboard.cells import Bench, Cell
 from foretell.studies.leaderboard.entrants import entrants, window_family
 from foretell.studies.leaderboard.score import LEAST_RUNS, geometric_mean, scored

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.sim import simulate
-from foretell.sim.source import cache_folder, source_digest
+from foretell.sim.cache import cache_folder
+from foretell.sim.provenance import source_digest
 from foretell.worlds.paper import paper_stationary
 
 if TYPE_CHECKING:

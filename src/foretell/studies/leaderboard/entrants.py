@@ -11,7 +11,7 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
-from foretell.policies import NsdPsrl, NsdUcrl2, policies, policy
+from foretell.policies import NsdPsrl, NsdUcrl2, policy, registered_policies
 from foretell.studies.labels import short_label
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def entrants(entry: SuiteEntry) -> dict[str, Spec]:
     """Give every policy that comes with foretell, set for one scenario, by name."""
     own = {
         name: _tuned(one.spec, entry)
-        for name, one in policies().items()
+        for name, one in registered_policies().items()
         if one.spec.__module__.startswith("foretell.")
     }
     return own | {short_label(str(spec)): spec for spec in map(policy, VARIANTS)}

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 MEAN = 500
 FAMILIES = {
-    "constant": delays.Constant(MEAN),
-    "uniform": delays.Uniform(0, 2 * MEAN),
-    "geometric": delays.Geometric(MEAN),
-    "heavy-tailed": delays.Pareto(shape=1.5, scale=MEAN / 2),
+    "constant": delays.ConstantDelay(MEAN),
+    "uniform": delays.UniformDelay(0, 2 * MEAN),
+    "geometric": delays.GeometricDelay(MEAN),
+    "heavy-tailed": delays.ParetoDelay(shape=1.5, scale=MEAN / 2),
 }
 FOUR_TIMES = "constant, four times as long"
 NSD = ("nsd-ucrl2(window=800)", "nsd-psrl(window=800)")

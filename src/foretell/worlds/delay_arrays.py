@@ -1,0 +1,117 @@
+"""Delay families as arrays, one entry for each signal, and how a delay is drawn from them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from foretell.kernel import kernel
+from foretell.types import Floats, Ints
+from foretell.worlds.delays import (
+    NEVER,
+    ConstantDelay,
+    Delay,
+    GeometricDelay,
+    LogNormalDelay,
+    NeverDelay,
+    ParetoDelay,
+    TableDelay,
+    UniformDelay,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_FAR = 2.0**62
+"""A delay of so many rounds is never over."""
+_FAR_EXPONENT = 700.0
+"""exp of it is far beyond, and still a number."""
+
+_CONSTANT, _UNIFORM, _GEOMETRIC, _LOG_NORMAL, _PARETO, _TABLE, _NEVER = range(7)
+
+
+class DelayArrays(NamedTuple):
+    """The delay family of each signal, as arrays for the simulator."""
+
+    kind: Ints
+    first: Floats
+    second: Floats
+    lost: Floats
+    table_rounds: Ints
+    table_cumulative: Floats
+    table_start: Ints
+    uses_uniform: bool
+    uses_normal: bool
+
+
+def delay_arrays(delays: Sequence[Delay]) -> DelayArrays:
+    """Turn one delay per signal into arrays."""
+    tables = [one if isinstance(one, TableDelay) else TableDelay((0,)) for one in delays]
+    rows = [_parameters(one) for one in delays]
+    lost = np.array([getattr(one, "lost", 0.0) for one in delays])
+    kind = np.array([row[0] for row in rows])
+    return DelayArrays(
+        kind=kind,
+        first=np.array([row[1] for row in rows]),
+        second=np.array([row[2] for row in rows]),
+        lost=lost,
+        table_rounds=np.concatenate([np.array(one.rounds, np.int64) for one in tables]),
+        table_cumulative=np.concatenate([np.cumsum(one.probabilities()) for one in tables]),
+        table_start=np.array([0, *itertools.accumulate(len(one.rounds) for one in tables)]),
+        uses_uniform=bool(
+            np.isin(kind, (_UNIFORM, _GEOMETRIC, _PARETO, _TABLE)).any() or lost.any()
+        ),
+        uses_normal=bool((kind == _LOG_NORMAL).any()),
+    )
+
+
+def _parameters(delay: Delay) -> tuple[int, float, float]:  # noqa: PLR0911  one per family
+    match delay:
+        case ConstantDelay(rounds):
+            return _CONSTANT, float(rounds), 0.0
+        case UniformDelay(low, high):
+            return _UNIFORM, float(low), float(high)
+        case GeometricDelay(average):
+            return _GEOMETRIC, math.log1p(-1.0 / (1.0 + average)), 0.0
+        case LogNormalDelay(median, sigma):
+            return _LOG_NORMAL, math.log(median), sigma
+        case ParetoDelay(shape, scale):
+            return _PARETO, shape, scale
+        case TableDelay():
+            return _TABLE, 0.0, 0.0
+        case NeverDelay():
+            return _NEVER, 0.0, 0.0
+
+
+@kernel
+def draw_delay(delays: DelayArrays, signal: int, uniform: float, normal: float) -> int:
+    """Return the delay of a reward of this signal, or NEVER, from one uniform and one normal."""
+    lost = delays.lost[signal]
+    kind = delays.kind[signal]
+    first = delays.first[signal]
+    if uniform < lost:
+        return NEVER
+    if kind == _CONSTANT:
+        return int(first)
+    rest = (uniform - lost) / (1.0 - lost)
+    second = delays.second[signal]
+    if kind == _UNIFORM:
+        rounds = first + rest * (second - first + 1.0)
+    elif kind == _GEOMETRIC:
+        rounds = math.log1p(-rest) / first
+    elif kind == _LOG_NORMAL:
+        rounds = math.exp(min(first + second * normal, _FAR_EXPONENT))
+    elif kind == _PARETO:
+        rounds = second * math.expm1(min(-math.log1p(-rest) / first, _FAR_EXPONENT))
+    elif kind == _TABLE:
+        index = delays.table_start[signal]
+        last = delays.table_start[signal + 1] - 1
+        while index < last and rest >= delays.table_cumulative[index]:
+            index += 1
+        return int(delays.table_rounds[index])
+    else:
+        return NEVER
+    return int(rounds) if rounds < _FAR else NEVER

@@ -1,0 +1,93 @@
+"""A scenario is read back from plain data, and named ones are those of the paper."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import foretell as ft
+from foretell.errors import ForetellError
+
+LAW = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.1, 0.4, 0.5]]
+THETA = [0.8, 0.4, 0.2]
+
+SCENARIOS = [
+    ft.Scenario(law=LAW, theta=THETA),
+    ft.Scenario(law=np.array(LAW), theta=np.array(THETA), delay=12),
+    ft.Scenario(law=LAW, theta=THETA, changes=ft.shifts(at=[3, 5], actions=[0, 1])),
+    ft.Scenario(law=LAW, theta=THETA, changes=ft.redraws(hazard=0.1, count=2), delay=[1, 2, 3]),
+    ft.Scenario(law=LAW, theta=THETA, changes=ft.random_walk(0.2, every=5)),
+    ft.Scenario(law=LAW, theta=THETA, changes=ft.interpolation([(5, LAW[::-1])])),
+    ft.Scenario(segments=[(0, LAW), (4, LAW[::-1])], theta=THETA),
+    ft.Scenario(law=LAW, theta=THETA, alpha=0.3, mu=[0.1, 0.2, 0.3, 0.4]),
+    ft.Scenario(law=LAW, theta=[3.0, 2.0, -4.0], rewards=ft.rewards.Gaussian(2.0, 1.0)),
+    ft.Scenario(law=LAW, theta=[3.0, 2.0, -4.0], rewards=ft.rewards.Beta(-4.0, 3.0)),
+    ft.Scenario(law=LAW, theta=THETA, rewards=ft.rewards.Fixed(), delay=ft.delays.NeverDelay()),
+    ft.Scenario(
+        law=LAW,
+        theta=THETA,
+        delay=[
+            ft.delays.TableDelay((1, 2), (0.5, 0.5), lost=0.1),
+            ft.delays.ParetoDelay(1.5, 10.0),
+            ft.delays.LogNormalDelay(5.0, 1.0),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize("recipe", SCENARIOS, ids=range(len(SCENARIOS)))
+def test_a_scenario_survives_plain_data(recipe: ft.Scenario) -> None:
+    again = ft.Scenario.from_dict(json.loads(json.dumps(recipe.to_dict())))
+    assert again == recipe
+    assert hash(again) == hash(recipe)
+    one, other = (which.draw(10, np.random.default_rng(1)) for which in (recipe, again))
+    for left, right in zip(one[:8], other[:8], strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [np.array, tuple, list],
+)
+def test_lists_tuples_and_arrays_make_the_same_scenario(kind: type) -> None:
+    made = ft.Scenario(law=kind(LAW), theta=kind(THETA))
+    assert made == ft.Scenario(law=LAW, theta=THETA)
+
+
+@pytest.mark.parametrize(
+    ("plain", "fragment"),
+    [
+        ({"law": LAW, "theta": THETA, "dealy": 3}, "did you mean 'delay'"),
+        ({"law": LAW, "theta": THETA, "delay": {"family": "pareto"}}, "cannot read 'pareto'"),
+        ({"law": LAW, "theta": THETA, "delay": {"family": "x"}}, "there is no family 'x'"),
+        ({"law": LAW, "theta": THETA, "changes": {"pattern": "x"}}, "there is no pattern 'x'"),
+        ({"law": LAW, "theta": THETA, "rewards": {"family": "x"}}, "there is no family 'x'"),
+        ({"law": LAW, "theta": THETA, "delay": -4}, "at least 0"),
+    ],
+)
+def test_wrong_plain_data_is_refused(plain: dict[str, object], fragment: str) -> None:
+    with pytest.raises(ForetellError, match=fragment) as caught:
+        ft.Scenario.from_dict(plain)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_paper_has_the_means_of_its_table() -> None:
+    """Table 1 prints .7, .42, .28 and .34 (erratum E1 corrects a row)."""
+    recipe = ft.scenario("paper", delay=100)
+    np.testing.assert_allclose(recipe.first_law @ np.array(recipe.theta), [0.7, 0.42, 0.28, 0.34])
+    assert recipe.draw(8000, np.random.default_rng(0)).changes == (2000, 4000, 6000)
+    assert recipe.delay == ft.delays.ConstantDelay(100)
+
+
+@pytest.mark.parametrize("name", list(ft.scenarios()))
+def test_every_named_scenario_can_be_drawn(name: str) -> None:
+    assert ft.scenarios()[name]
+    world = ft.scenario(name).draw(40_000, np.random.default_rng(0))
+    np.testing.assert_allclose(world.laws.sum(axis=2), 1.0)
+
+
+def test_a_scenario_says_what_a_policy_is_told() -> None:
+    recipe = SCENARIOS[8]
+    assert recipe.problem(50, (3,)) == ft.Problem(4, 3, "gaussian", 50, (3,))
