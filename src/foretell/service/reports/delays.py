@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from foretell import protocol
 from foretell.service.model.events import Rewarded, Setup, Signalled
 from foretell.service.model.outcome import Facts, Rules, standing
-
-AGES = 40
-"""Points of a delay curve."""
+from foretell.stats.delay_curves import delay_curve
 
 
 def delays(setup: Setup, rules: Rules, every: Iterable[Facts], now: int) -> protocol.Delays:
@@ -52,7 +49,4 @@ def _firsts(facts: Facts, signal: int) -> Iterable[Signalled | Rewarded]:
 
 
 def _curve(signal: str, decisions: int, ages: list[float]) -> protocol.DelayRow:
-    ordered = sorted(ages)
-    shares = [(place + 1) / AGES for place in range(AGES)] if ordered else []
-    points = [ordered[max(0, math.ceil(share * len(ordered)) - 1)] for share in shares]
-    return protocol.DelayRow(signal, decisions, len(ordered), points, shares)
+    return protocol.DelayRow(signal, decisions, len(ages), *delay_curve(ages))

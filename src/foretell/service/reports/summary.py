@@ -11,8 +11,8 @@ from foretell.service.model.active_campaign import Running
 from foretell.service.model.counters import COUNTS
 from foretell.service.model.events import Setup
 from foretell.service.model.timestamps import text
-from foretell.stats.change_points import change_places
-from foretell.stats.estimate import Worth, worth_of_action, worth_of_signal
+from foretell.stats.change_points import change_points
+from foretell.stats.estimate import Estimate, estimate_action, estimate_signal
 from foretell.types import GRAIN
 
 
@@ -48,7 +48,7 @@ def _actions(live: Running) -> list[protocol.ActionReport]:
             setup.standing[place],
             int(decided[place]),
             float(decided[place] / max(1, decided.sum())),
-            *_told(setup, worth_of_action(tally.seen[place], signals)),
+            *_told(setup, estimate_action(tally.seen[place], signals)),
         )
         for place, action in enumerate(setup.actions)
     ]
@@ -68,13 +68,13 @@ def signal_rows(live: Running) -> list[protocol.SignalReportRow]:
     ]
 
 
-def _worths(live: Running) -> list[Worth | None]:
+def _worths(live: Running) -> list[Estimate | None]:
     tally = live.campaign.tally
     every = zip(tally.paid.sum(axis=0), tally.grains.sum(axis=0), strict=True)
-    return [worth_of_signal(int(paid), int(grains)) for paid, grains in every]
+    return [estimate_signal(int(paid), int(grains)) for paid, grains in every]
 
 
-def _told(setup: Setup, worth: Worth | None) -> tuple[float | None, float | None, float | None]:
+def _told(setup: Setup, worth: Estimate | None) -> tuple[float | None, float | None, float | None]:
     """Give a worth in the unit of the campaign's rewards."""
     if worth is None:
         return None, None, None
@@ -132,7 +132,7 @@ def changes(live: Running) -> protocol.Changes:
     found = []
     for place, action in enumerate(setup.actions):
         counts = tally.signalled[:, place]
-        places = change_places(counts, len(setup.actions))
+        places = change_points(counts, len(setup.actions))
         edges = [0, *places, len(counts)]
         for number, stretch in enumerate(places):
             found.append(

@@ -7,42 +7,42 @@ import math
 import numpy as np
 import pytest
 
-from foretell.stats.estimate import Worth, worth_of_action, worth_of_signal
+from foretell.stats.estimate import Estimate, estimate_action, estimate_signal
 from foretell.types import GRAIN
 
-KNOWN = [Worth(0.02, 0.0199, 0.0201), Worth(0.6, 0.5999, 0.6001)]
+KNOWN = [Estimate(0.02, 0.0199, 0.0201), Estimate(0.6, 0.5999, 0.6001)]
 
 
 @pytest.mark.parametrize("paid", [0, 1])
 def test_a_mean_lies_in_its_interval_to_the_last_digit(paid: int) -> None:
     for count in range(1, 2000):
-        found = worth_of_signal(count, paid * count * int(GRAIN))
+        found = estimate_signal(count, paid * count * int(GRAIN))
         assert found is not None
         assert 0.0 <= found.low <= found.mean == paid <= found.high <= 1.0
 
 
 def test_the_interval_of_a_signal_is_that_of_wilson() -> None:
-    found = worth_of_signal(10, 3 * int(GRAIN))
+    found = estimate_signal(10, 3 * int(GRAIN))
     assert found is not None
     for end in (found.low, found.high):  # where the score test is just not refused
         assert abs(0.3 - end) / math.sqrt(end * (1 - end) / 10) == pytest.approx(1.96)
 
 
-def test_an_action_shown_once_is_not_said_to_be_worthless() -> None:
-    found = worth_of_action(np.array([1, 0]), [Worth(0.0, 0.0, 0.02), Worth(1.0, 0.96, 1.0)])
+def test_an_action_shown_once_is_not_said_to_pay_nothing() -> None:
+    found = estimate_action(np.array([1, 0]), [Estimate(0.0, 0.0, 0.02), Estimate(1.0, 0.96, 1.0)])
     assert found is not None
     assert found.mean == 0.0
     assert found.high > 0.7
 
 
-def test_a_signal_of_unknown_worth_may_be_worth_anything() -> None:
-    known = worth_of_action(np.array([10, 0]), [Worth(0.0, 0.0, 0.2), Worth(0.1, 0.0, 0.2)])
-    unknown = worth_of_action(np.array([10, 0]), [Worth(0.0, 0.0, 0.2), None])
+def test_a_signal_of_unknown_reward_may_pay_anything() -> None:
+    known = estimate_action(np.array([10, 0]), [Estimate(0.0, 0.0, 0.2), Estimate(0.1, 0.0, 0.2)])
+    unknown = estimate_action(np.array([10, 0]), [Estimate(0.0, 0.0, 0.2), None])
     assert known is not None
     assert unknown is not None
     assert unknown.high > known.high
-    assert worth_of_action(np.array([10, 1]), [Worth(0.0, 0.0, 0.2), None]) is None
-    assert worth_of_action(np.array([0, 0]), KNOWN) is None
+    assert estimate_action(np.array([10, 1]), [Estimate(0.0, 0.0, 0.2), None]) is None
+    assert estimate_action(np.array([0, 0]), KNOWN) is None
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.5])
@@ -52,16 +52,16 @@ def test_intervals_of_actions_hold_as_often_as_they_say(rate: float, count: int)
     truth = 0.02 + rate * 0.58
     held = 0
     for clicks in rng.binomial(count, rate, size=1000):
-        found = worth_of_action(np.array([count - clicks, clicks]), KNOWN)
+        found = estimate_action(np.array([count - clicks, clicks]), KNOWN)
         assert found is not None
         held += found.low <= truth <= found.high
     assert held >= 915
 
 
 def test_both_sources_of_doubt_are_in_the_interval_of_an_action() -> None:
-    sure = worth_of_action(np.array([500_000, 500_000]), KNOWN)
-    vague = worth_of_action(
-        np.array([500_000, 500_000]), [Worth(0.02, 0.0, 0.1), Worth(0.6, 0.4, 0.8)]
+    sure = estimate_action(np.array([500_000, 500_000]), KNOWN)
+    vague = estimate_action(
+        np.array([500_000, 500_000]), [Estimate(0.02, 0.0, 0.1), Estimate(0.6, 0.4, 0.8)]
     )
     assert sure is not None
     assert vague is not None
