@@ -12,19 +12,22 @@ from pathlib import Path
 from foretell.policies import policy_markdown
 from foretell.service.settings import settings_markdown
 from foretell.studies.leaderboard.board import load_leaderboard
-from foretell.studies.leaderboard.report import markdown
+from foretell.studies.leaderboard.report import leaderboard_markdown
 
 DOCS = Path(__file__).parent
 
 
 def tables() -> dict[str, tuple[Path, str]]:
-    """Give every generated table by the name of its marks, with its page."""
+    """Return every generated table by the name of its marks, with its page."""
     made = {
         "policies": (DOCS / "policies" / "index.md", policy_markdown()),
         "settings": (DOCS / "live.md", settings_markdown()),
     }
     if (DOCS / "leaderboard.json").is_file():
-        made["leaderboard"] = (DOCS / "leaderboard.md", markdown(load_leaderboard(DOCS)))
+        made["leaderboard"] = (
+            DOCS / "leaderboard.md",
+            leaderboard_markdown(load_leaderboard(DOCS)),
+        )
     return made
 
 

@@ -1,4 +1,4 @@
-"""What a report says of signals and actions holds as often as it claims."""
+"""Estimates print well, are Student's over runs, and hold as often as they claim."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from foretell.stats.estimate import Estimate, estimate_action, estimate_signal
 from foretell.types import GRAIN
@@ -68,3 +69,24 @@ def test_both_sources_of_doubt_are_in_the_interval_of_an_action() -> None:
     assert sure.high - sure.low < 0.003
     assert vague.mean - vague.low == pytest.approx(math.hypot(0.01, 0.1), rel=1e-3)
     assert vague.high - vague.mean == pytest.approx(math.hypot(0.04, 0.1), rel=1e-3)
+
+
+def test_an_estimate_is_the_student_interval() -> None:
+    samples = np.random.default_rng(5).normal(3.0, 2.0, 30)
+    found = Estimate.of(samples)
+    low, high = scipy.stats.t.interval(0.95, 29, samples.mean(), scipy.stats.sem(samples))
+    assert (found.mean, found.low, found.high) == pytest.approx((samples.mean(), low, high))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "printed"),
+    [
+        ((123.456, 100.2, 140.9), "123 [100, 141]"),
+        ((12.3456, 11.0, 13.0), "12.3 [11.0, 13.0]"),
+        ((0.12345, 0.1, 0.2), "0.123 [0.100, 0.200]"),
+    ],
+)
+def test_an_estimate_prints_as_many_digits_as_it_deserves(
+    numbers: tuple[float, float, float], printed: str
+) -> None:
+    assert str(Estimate(*numbers)) == printed

@@ -11,9 +11,9 @@ import numpy as np
 from foretell.policies import NsdUcrl2, Uniform
 from foretell.sim import simulate
 from foretell.studies.charts import Axes, Chart, Series, regret_axes
-from foretell.studies.palette import style
+from foretell.studies.legend import style
 from foretell.studies.study import Claim, Finding, Panel, Study
-from foretell.studies.tables import Table, final_regret_table
+from foretell.studies.tables import ReportTable, final_regret_table
 from foretell.theory import (
     Bound,
     Setting,
@@ -69,7 +69,7 @@ THEOREMS = (
 )
 
 
-def _terms_table() -> Table:
+def _terms_table() -> ReportTable:
     rows = []
     for name, switches, bound in THEOREMS:
         for constants in ("literal", "tight"):
@@ -88,7 +88,7 @@ def _terms_table() -> Table:
                 )
             )
     columns = ("bound", "constants", "window", "switching", "law", "theta", "azuma", "delay")
-    return Table(
+    return ReportTable(
         "bounds",
         f"The bounds at T = {HORIZON}, D = {DELAY}, δ = 0.1, by term; vacuous where they exceed T "
         f"times the largest gap, {HORIZON * HARD.largest_gap:.0f}",
@@ -99,7 +99,7 @@ def _terms_table() -> Table:
 
 @cache
 def _widths() -> tuple[tuple[str, str, float, float, float], ...]:
-    """Give each term of the proof, on one run of a million rounds and as promised."""
+    """Return each term of the proof, on one run of a million rounds and as promised."""
     rows = []
     for name, switches in (("stationary", 0), ("switching", SWITCHES)):
         setting = _setting(TERMS_HORIZON, switches)
@@ -134,7 +134,7 @@ def _widths() -> tuple[tuple[str, str, float, float, float], ...]:
     return tuple(rows)
 
 
-def _windows_table() -> Table:
+def _windows_table() -> ReportTable:
     found = experiments_window(_setting(HORIZON, SWITCHES))
     rows = (
         ("printed in Sec. 5", float(found.printed)),
@@ -143,7 +143,7 @@ def _windows_table() -> Table:
         ("Theorem 2", round(found.theorem, 1)),
         ("minimises the bound with explicit constants", float(found.best)),
     )
-    return Table(
+    return ReportTable(
         "windows",
         f"Windows suggested for T = {HORIZON}, Γ = {SWITCHES}, K = 4, S = 3",
         ("window", "rounds"),
@@ -151,7 +151,7 @@ def _windows_table() -> Table:
     )
 
 
-def _bad_table(results: Results) -> Table:
+def _bad_table(results: Results) -> ReportTable:
     rows = []
     pulls = results[STATIONARY][NsdUcrl2()].actions
     for epsilon in (0.28, 0.36, 0.42):
@@ -162,7 +162,7 @@ def _bad_table(results: Results) -> Table:
         rows.append(
             (epsilon, round(float(pulls[:, bad].sum(axis=1).mean())), round(promised.total))
         )
-    return Table(
+    return ReportTable(
         "bad-rounds",
         f"Rounds with a gap of at least ε, stationary, T = {LONG_STATIONARY:,}, against Theorem 3",
         ("ε", "measured", "bound"),
@@ -170,10 +170,10 @@ def _bad_table(results: Results) -> Table:
     )
 
 
-def _tables(results: Results) -> list[Table]:
+def _tables(results: Results) -> list[ReportTable]:
     return [
         _terms_table(),
-        Table(
+        ReportTable(
             "proof-terms",
             f"Terms of the proof on one run of T = {TERMS_HORIZON:,} rounds: widths charged and "
             f"promised",

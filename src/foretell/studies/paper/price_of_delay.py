@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.policies import policy
+from foretell.stats.estimate import Estimate
+from foretell.studies.batch_statistics import line_fit
 from foretell.studies.charts import Axes, Chart, sweep_series
 from foretell.studies.checks import uniform_slope
-from foretell.studies.palette import style
-from foretell.studies.statistics import Estimate, line_fit
+from foretell.studies.legend import style
 from foretell.studies.study import Claim, Finding, Panel, Study
-from foretell.studies.tables import Table, final_regret_table
+from foretell.studies.tables import ReportTable, final_regret_table
 from foretell.worlds import Scenario, scenario, shifts
 from foretell.worlds.paper import HORIZON
 
@@ -56,13 +57,13 @@ def _price(results: Results, text: str, changes: int, delay: int) -> Floats:
 
 
 def slope_per_change(results: Results, text: str) -> Estimate:
-    """Give by how much the price of a delay of 500 grows with each change."""
+    """Return by how much the price of a delay of 500 grows with each change."""
     prices = np.stack([_price(results, text, count, DELAY) for count in CHANGE_COUNTS], axis=1)
     return line_fit(np.array(CHANGE_COUNTS, float), prices)
 
 
 def slope_per_round(results: Results, text: str) -> Estimate:
-    """Give by how much the price grows with each round of delay, at 3 changes."""
+    """Return by how much the price grows with each round of delay, at 3 changes."""
     prices = np.stack([_price(results, text, CHANGES, delay) for delay in DELAYS], axis=1)
     return line_fit(np.array(DELAYS, float), prices)
 
@@ -101,13 +102,13 @@ def _charts(results: Results) -> list[Chart]:
     ]
 
 
-def _tables(results: Results) -> list[Table]:
+def _tables(results: Results) -> list[ReportTable]:
     rows = []
     for text in (*AGNOSTIC, *NSD):
         change, delay = slope_per_change(results, text), slope_per_round(results, text)
         rows.append((policy(text).name, str(change), str(delay)))
     return [
-        Table(
+        ReportTable(
             "price-of-delay-slopes",
             f"Price of a delay of {DELAY} per change, and per round of delay at {CHANGES} changes",
             ("policy", "per change", "per round of delay"),
@@ -117,8 +118,8 @@ def _tables(results: Results) -> list[Table]:
     ]
 
 
-def _told(results: Results, texts: tuple[str, ...]) -> tuple[list[Estimate], float, str]:
-    """Give the slopes per change, the price they are held against, and both in words."""
+def _slopes_in_words(results: Results, texts: tuple[str, ...]) -> tuple[list[Estimate], float, str]:
+    """Return the slopes per change, the price they are held against, and both in words."""
     quarter = DELAY * uniform_slope(_world(CHANGES, DELAY)) / 4
     slopes = [slope_per_change(results, text) for text in texts]
     words = [
@@ -129,12 +130,12 @@ def _told(results: Results, texts: tuple[str, ...]) -> tuple[list[Estimate], flo
 
 
 def _every_change(case: tuple[Results, tuple[str, ...]]) -> Finding:
-    slopes, quarter, words = _told(*case)
+    slopes, quarter, words = _slopes_in_words(*case)
     return Finding(all(slope.low > quarter for slope in slopes), words)
 
 
 def _only_once(case: tuple[Results, tuple[str, ...]]) -> Finding:
-    slopes, quarter, words = _told(*case)
+    slopes, quarter, words = _slopes_in_words(*case)
     return Finding(all(slope.high < quarter for slope in slopes), words)
 
 

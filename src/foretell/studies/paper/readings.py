@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from foretell.policies import NsdUcrl2, Spec, policy
 from foretell.sim import Batch, Batches
+from foretell.stats.estimate import Estimate
+from foretell.studies.batch_statistics import difference
 from foretell.studies.charts import Axes, Chart, regret_axes
 from foretell.studies.checks import BETTER, Curve, all_better
-from foretell.studies.labels import short_label
-from foretell.studies.statistics import difference, estimate
+from foretell.studies.legend import short_label
 from foretell.studies.study import Claim, Panel, Study
-from foretell.studies.tables import Table
+from foretell.studies.tables import ReportTable
 from foretell.worlds import Scenario, scenario, shifts
 from foretell.worlds.paper import CHANGES, HORIZON, LAW
 
@@ -63,12 +64,12 @@ class Side:
     spec: Spec
 
     def batch(self, results: Results) -> Batch:
-        """Give its runs."""
+        """Return its runs."""
         return results[self.world][self.spec]
 
 
 @dataclass(frozen=True)
-class Reading:
+class PaperReading:
     """A question that the paper leaves open, with our answer and another one."""
 
     erratum: str
@@ -82,25 +83,27 @@ def _policies(
     question: str,
     field: str,
     others: tuple[object, ...],
-    *places: tuple[str, str],
-) -> list[Reading]:
-    """Give a field other values than ours, its default, for each policy in its world."""
+    *cases: tuple[str, str],
+) -> list[PaperReading]:
+    """Return a field other values than ours, its default, for each policy in its world."""
     return [
-        Reading(
+        PaperReading(
             erratum,
             question,
             Side(f"{field}={getattr(policy(text), field)}", world, policy(text)),
             Side(f"{field}={other}", world, dataclasses.replace(policy(text), **{field: other})),
         )
-        for text, world in places
+        for text, world in cases
         for other in others
     ]
 
 
-def _worlds(erratum: str, question: str, ours: str, *others: str) -> list[Reading]:
+def _worlds(erratum: str, question: str, ours: str, *others: str) -> list[PaperReading]:
     """Put every policy into other worlds than ours."""
     return [
-        Reading(erratum, question, Side(ours, OURS, policy(text)), Side(other, other, policy(text)))
+        PaperReading(
+            erratum, question, Side(ours, OURS, policy(text)), Side(other, other, policy(text))
+        )
         for other in others
         for text in POLICIES
     ]
@@ -148,7 +151,7 @@ def _panels() -> tuple[Panel, ...]:
     )
 
 
-def _tables(results: Results) -> list[Table]:
+def _tables(results: Results) -> list[ReportTable]:
     rows = tuple(
         (
             reading.erratum,
@@ -156,16 +159,16 @@ def _tables(results: Results) -> list[Table]:
             short_label(str(reading.ours.spec)),
             reading.ours.world,
             reading.ours.words,
-            str(estimate(reading.ours.batch(results).final)),
+            str(Estimate.of(reading.ours.batch(results).final)),
             reading.other.words,
-            str(estimate(reading.other.batch(results).final)),
+            str(Estimate.of(reading.other.batch(results).final)),
             str(difference(reading.other.batch(results), reading.ours.batch(results))),
         )
         for reading in READINGS
     )
     columns = ("erratum", "what is open", "policy", "world", "our reading", "final regret")
     return [
-        Table(
+        ReportTable(
             "readings",
             "Final regret under our reading and under another, with 95 % intervals; the difference "
             "(other − ours) is paired",
@@ -185,7 +188,7 @@ def _axes(results: Results, title: str, sides: list[Side]) -> Axes:
 
 
 def _sides(erratum: str, world: str, *names: str) -> list[Side]:
-    """Give the sides of a reading for the policies named, ours first, each once."""
+    """Return the sides of a reading for the policies named, ours first, each once."""
     found: dict[Side, None] = {}
     for name in names:
         for reading in READINGS:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
-from foretell.studies import cells
 from foretell.studies.paper import chosen_studies
 from foretell.studies.reproduce import reproduce
 
@@ -28,10 +27,7 @@ def is_remote(request: Request) -> bool:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("page")
-    patch = pytest.MonkeyPatch()
-    patch.setattr(cells, "cache_folder", lambda _: out)
-    reproduce(chosen_studies(["fig2", "fig3"]), out, runs=3, seed=0)
-    patch.undo()
+    reproduce(chosen_studies(["fig2", "fig3"]), out, runs=3, seed=0, cache=out / "cache")
     return (out / "index.html").as_uri()
 
 

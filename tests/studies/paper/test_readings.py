@@ -14,13 +14,13 @@ import pytest
 import foretell as ft
 from foretell.errors import PolicyDefect
 from foretell.policies import registry
-from foretell.studies import cells, own
+from foretell.studies import own
 from foretell.studies.paper import STUDIES, readings
 from foretell.studies.paper.errata import ERRATA
 from foretell.studies.reproduce import reproduce
 from foretell.worlds.paper import LAW, THETA
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "docs" / "examples" / "first_index_ties.py"
 RUNS = 3
 
@@ -89,11 +89,8 @@ def test_first_index_ties_play_the_first_action_while_nothing_is_known(own_regis
 
 
 @pytest.mark.compiled
-def test_readings_are_reported_both_ways_with_the_errata(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cells, "cache_folder", lambda _: tmp_path)
-    (finished,) = reproduce([STUDIES["readings"]], tmp_path, runs=RUNS)
+def test_readings_are_reported_both_ways_with_the_errata(tmp_path: Path) -> None:
+    (finished,) = reproduce([STUDIES["readings"]], tmp_path, runs=RUNS, cache=tmp_path / "cache")
     (table,) = finished.tables
     assert len(table.rows) == len(readings.READINGS)
     assert not any(verdict.control.holds for verdict in finished.verdicts)
@@ -116,13 +113,12 @@ def test_the_window_over_rounds_holds_nothing_under_a_longer_delay() -> None:
 
 
 @pytest.mark.compiled
-def test_a_study_of_ones_own_has_no_errata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "cache_folder", lambda _: tmp_path)
+def test_a_study_of_ones_own_has_no_errata(tmp_path: Path) -> None:
     file = tmp_path / "fig2.toml"
     file.write_text(
         'horizon = 50\npolicies = ["uniform"]\n[[scenarios]]\nbase = "paper-stationary"\n'
     )
-    reproduce([own.read_study(file).study], tmp_path, runs=2)
+    reproduce([own.read_study(file).study], tmp_path, runs=2, cache=tmp_path / "cache")
     assert "in error" not in (tmp_path / "index.html").read_text("utf-8")
 
 
