@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 from foretell.studies.paper import chosen_studies
-from foretell.studies.reproduce import reproduce
+from foretell.studies.reproduce import run_studies
 
 pytestmark = [pytest.mark.compiled, pytest.mark.slow]
 
@@ -27,7 +27,7 @@ def is_remote(request: Request) -> bool:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("page")
-    reproduce(chosen_studies(["fig2", "fig3"]), out, runs=3, seed=0, cache=out / "cache")
+    run_studies(chosen_studies(["fig2", "fig3"]), out, runs=3, seed=0, cache=out / "cache")
     return (out / "index.html").as_uri()
 
 

@@ -11,7 +11,7 @@ import pytest
 from foretell.errors import UnknownName
 from foretell.studies import runner
 from foretell.studies.paper import STUDIES, chosen_studies
-from foretell.studies.reproduce import reproduce
+from foretell.studies.reproduce import run_studies
 from foretell.studies.study import FinishedStudy
 
 PLAIN = {
@@ -45,7 +45,7 @@ RUNS = 12
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[FinishedStudy], Path]:
     out = tmp_path_factory.mktemp("report")
-    finished = reproduce(list(STUDIES.values()), out, runs=RUNS, seed=3, cache=out / "cache")
+    finished = run_studies(list(STUDIES.values()), out, runs=RUNS, seed=3, cache=out / "cache")
     return finished, out
 
 
@@ -118,7 +118,9 @@ class TestReport:
             raise AssertionError("a finished cell was run again")
 
         monkeypatch.setattr(runner, "simulate", refuse)
-        reproduce(chosen_studies(["fig2"]), tmp_path, runs=RUNS, seed=3, cache=report[1] / "cache")
+        run_studies(
+            chosen_studies(["fig2"]), tmp_path, runs=RUNS, seed=3, cache=report[1] / "cache"
+        )
         for name in ("fig2.svg", "fig2.png", "fig2-final-regret.csv"):
             assert (tmp_path / name).read_bytes() == (report[1] / name).read_bytes()
 
@@ -127,9 +129,9 @@ class TestReport:
     ) -> None:
         cache = tmp_path / "cache"
         study = chosen_studies(["fig2"])
-        reproduce(study, tmp_path / "one", runs=2, seed=0, cache=cache)
+        run_studies(study, tmp_path / "one", runs=2, seed=0, cache=cache)
         for path in cache.rglob("*.npz"):
             path.write_bytes(path.read_bytes()[:100])
-        reproduce(study, tmp_path / "two", runs=2, seed=0, cache=cache)
+        run_studies(study, tmp_path / "two", runs=2, seed=0, cache=cache)
         first, second = (tmp_path / n / "fig2-final-regret.csv" for n in ("one", "two"))
         assert first.read_bytes() == second.read_bytes()

@@ -75,9 +75,9 @@ def run_study(
 
 
 def _run(studies: list[Study], out: Path, runs: int, seed: int, *, fresh: bool, title: str) -> None:
-    from foretell.studies.reproduce import reproduce as run_all
+    from foretell.studies.reproduce import run_studies
 
-    finished = run_all(studies, out, runs=runs, seed=seed, fresh=fresh, title=title)
+    finished = run_studies(studies, out, runs=runs, seed=seed, fresh=fresh, title=title)
     for one in finished:
         click.echo(f"{one.study.title} ({one.seconds:.1f} s)")
         for verdict in one.verdicts:

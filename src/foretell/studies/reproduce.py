@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def reproduce(
+def run_studies(
     studies: list[Study],
     out: Path,
     *,
