@@ -29,7 +29,7 @@ def run_cells(
     """Return the cells finished, in order; each is kept as soon as it is.
 
     `fresh` runs even what is kept. `warm` compiles each policy first, so that its seconds are
-    those of its rounds. `advance` is told how many cells more are finished.
+    those of its rounds. `advance` is called with 1 after each cell.
     """
     finished = []
     for cell in cells:
