@@ -17,7 +17,7 @@ from foretell.policies import policy_markdown
 from foretell.service.http.table import OPERATIONS
 from foretell.service.settings import settings_markdown
 from foretell.studies.leaderboard.board import load_leaderboard
-from foretell.studies.leaderboard.report import markdown
+from foretell.studies.leaderboard.report import leaderboard_markdown
 
 DOCS = Path(__file__).parent
 
@@ -31,7 +31,10 @@ def tables() -> dict[str, tuple[Path, str]]:
         "routes": (DOCS / "reference" / "api.md", routes_markdown()),
     }
     if (DOCS / "leaderboard.json").is_file():
-        made["leaderboard"] = (DOCS / "leaderboard.md", markdown(load_leaderboard(DOCS)))
+        made["leaderboard"] = (
+            DOCS / "leaderboard.md",
+            leaderboard_markdown(load_leaderboard(DOCS)),
+        )
     return made
 
 

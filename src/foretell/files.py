@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def write_whole(
     path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any], *, private: bool = False
 ) -> None:
-    """Let `write` fill a file beside `path`, then put it in its place.
+    """Let `write` fill a file beside `path`, then rename it to `path`.
 
-    A crash leaves the old file or the new one, never a part; what is in place is on disk. A
+    A crash leaves the old file or the new one, never a part; what bears the name is on disk. A
     `private` file can be read by nobody else.
     """
     target = Path(path)

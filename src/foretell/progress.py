@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def progress_bar(
     what: str, total: int, *, shown: bool | None = None
 ) -> Iterator[Callable[[int], None]]:
-    """Show how far `total` steps have come; gives the function that moves it on.
+    """Show how far `total` steps have come; yield the function that moves it on.
 
     `shown` None is yes on a terminal, no elsewhere.
     """

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from foretell.studies.study import Study
 
 _RUNS = click.option(
     "--runs", type=click.IntRange(min=2), default=50, show_default=True, help="Runs per policy."
@@ -70,10 +74,10 @@ def run_study(
     )
 
 
-def _run(studies: list, out: Path, runs: int, seed: int, *, fresh: bool, title: str) -> None:  # type: ignore[type-arg]
-    from foretell.studies.reproduce import reproduce as run_all
+def _run(studies: list[Study], out: Path, runs: int, seed: int, *, fresh: bool, title: str) -> None:
+    from foretell.studies.reproduce import run_studies
 
-    finished = run_all(studies, out, runs=runs, seed=seed, fresh=fresh, title=title)
+    finished = run_studies(studies, out, runs=runs, seed=seed, fresh=fresh, title=title)
     for one in finished:
         click.echo(f"{one.study.title} ({one.seconds:.1f} s)")
         for verdict in one.verdicts:

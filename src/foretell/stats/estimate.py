@@ -1,4 +1,7 @@
-"""What signals and actions are worth: means with 95 % intervals, of rewards in [0, 1]."""
+"""Estimates: a mean and its 95 % interval, over runs or from the counts of a campaign.
+
+Rewards of a campaign lie in [0, 1] and are summed as whole grains.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,37 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretell.types import GRAIN, Ints
+from foretell.stats.intervals import mean_interval
+from foretell.types import GRAIN, Floats, Ints
 
 Z = 1.96
 """Standard deviations of a 95 % interval."""
 
 
-class Worth(NamedTuple):
-    """A mean and an interval around it."""
+class Estimate(NamedTuple):
+    """A mean and its 95 % interval."""
 
     mean: float
     low: float
     high: float
 
+    @classmethod
+    def of(cls, samples: Floats) -> Estimate:
+        """Return the mean of one number per run, with its Student interval."""
+        low, high = mean_interval(samples)
+        return cls(float(samples.mean()), float(low), float(high))
 
-def worth_of_signal(count: int, grains: int) -> Worth | None:
-    """Give the mean of rewards, and Wilson's interval: it holds whatever their spread is.
+    def __str__(self) -> str:
+        """Print as `12.3 [11.9, 12.7]`, with as many digits as its size deserves."""
+        size = max(abs(self.mean), abs(self.low), abs(self.high))
+        digits = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3
+        return f"{self.mean:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
 
-    >>> worth_of_signal(0, 0) is None
+
+def estimate_signal(count: int, grains: int) -> Estimate | None:
+    """Return the mean reward of a signal with Wilson's interval, which holds for any spread.
+
+    >>> estimate_signal(0, 0) is None
     True
     """
     if count == 0:
@@ -34,12 +50,13 @@ def worth_of_signal(count: int, grains: int) -> Worth | None:
     return _score(mean, mean * (1.0 - mean), count, 0.0, 1.0)
 
 
-def worth_of_action(seen: Ints, signals: Sequence[Worth | None]) -> Worth | None:
-    """Give the mean of the signals' worth as an action shows them; None if one of them is unknown.
+def estimate_action(seen: Ints, signals: Sequence[Estimate | None]) -> Estimate | None:
+    """Return the mean reward of an action: that of its signals, weighted by how often it has each.
 
-    Its interval has two sources: which signals the action shows, and what each is worth.
+    None if the reward of one of them is unknown. The interval has two sources: which signals the
+    action has, and the mean reward of each.
     """
-    shown = [signals[place] for place in np.flatnonzero(seen).tolist()]
+    shown = [signals[signal] for signal in np.flatnonzero(seen).tolist()]
     known = [one for one in shown if one is not None]
     if not known or len(known) < len(shown):
         return None
@@ -52,13 +69,13 @@ def worth_of_action(seen: Ints, signals: Sequence[Worth | None]) -> Worth | None
     law = _score(mean, float(shares @ (means - mean) ** 2), count, least, most)
     below = math.hypot(mean - law.low, *(shares * (means - lows)))
     above = math.hypot(law.high - mean, *(shares * (highs - means)))
-    return Worth(mean, max(0.0, mean - below), min(1.0, mean + above))
+    return Estimate(mean, max(0.0, mean - below), min(1.0, mean + above))
 
 
-def _score(mean: float, variance: float, count: int, least: float, most: float) -> Worth:
-    """Give the interval of a mean of numbers between two bounds by inverting the score test."""
+def _score(mean: float, variance: float, count: int, least: float, most: float) -> Estimate:
+    """Return the interval of a mean of numbers between two bounds, by inverting the score test."""
     scale = 1.0 + Z * Z / count
     centre = (mean + Z * Z / (2 * count) * (least + most)) / scale
     spread = max(0.0, variance) / count + (Z * (most - least) / (2 * count)) ** 2
     half = Z * math.sqrt(spread) / scale
-    return Worth(mean, min(mean, max(least, centre - half)), max(mean, min(most, centre + half)))
+    return Estimate(mean, min(mean, max(least, centre - half)), max(mean, min(most, centre + half)))

@@ -13,7 +13,7 @@ from foretell.types import Floats
 
 @cache
 def student_quantile(probability: float, freedom: int) -> float:
-    """Give the quantile of Student's t, by bisection on its integrated density.
+    """Return the quantile of Student's t, by bisection on its integrated density.
 
     >>> round(student_quantile(0.975, 49), 4)
     2.0096
@@ -36,7 +36,7 @@ def student_quantile(probability: float, freedom: int) -> float:
 
 
 def mean_interval(samples: Floats, level: float = 0.95) -> Floats:
-    """Give the Student interval of the mean over the first axis, stacked as (2, …).
+    """Return the Student interval of the mean over the first axis, stacked as (2, …).
 
     With a single sample there is none: both ends are NaN.
     """

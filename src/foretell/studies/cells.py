@@ -1,66 +1,92 @@
-"""Running the panels of a study, and keeping what is finished.
+"""Cells: one policy in one scenario, and the files in which finished ones are kept.
 
-Every cell (one policy in one scenario) is a file of its own in the user's cache, named by all
-that its numbers depend on: spec, scenario, horizon, runs, seed and the digest of the source. A
-second call reads it; an interrupted one loses only the cells that were not finished.
+The file of a cell is named by all that its numbers depend on: spec, scenario, horizon, runs, seed,
+checkpoints and the source, that of a user's own policy too. It is written whole or not at all, as
+soon as the cell is finished: an interrupted or killed call loses only what was not finished.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import inspect
 import json
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from foretell.errors import DamagedFile
-from foretell.sim import Batch, Batches, load, simulate
+from foretell.errors import ForetellError
+from foretell.sim import Batch, load
 from foretell.sim.cache import cache_folder
+from foretell.sim.provenance import source_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
     from foretell.policies import Spec
-    from foretell.studies.study import Panel, Results
+    from foretell.worlds import Scenario
+
+_SECONDS = "seconds"
 
 
-def run_panels(
-    panels: Iterable[Panel],
-    runs: int,
-    seed: int,
-    *,
-    fresh: bool = False,
-    advance: Callable[[int], None] = lambda _: None,
-) -> Results:
-    """Run every policy of every panel that is not in the cache; `fresh` runs them all.
+@dataclass(frozen=True)
+class Cell:
+    """One policy in one scenario, as it is to be run."""
 
-    `advance` is told how many cells are finished.
-    """
-    results: Results = {}
-    for panel in panels:
-        wanted = runs if panel.most_runs is None else min(runs, panel.most_runs)
-        batches = Batches()
-        for spec in panel.specs:
-            batches[str(spec)] = _run_cell(panel, spec, wanted, seed, fresh=fresh)
-            advance(1)
-        results[panel.name] = batches
-    return results
+    spec: Spec
+    scenario: Scenario
+    horizon: int
+    runs: int
+    seed: int
+    checkpoints: tuple[int, ...] | None = None
+    """The rounds after which the regret is written; None is up to 1,000, evenly spaced."""
 
 
-def _run_cell(panel: Panel, spec: Spec, runs: int, seed: int, *, fresh: bool) -> Batch:
-    path = _cell_path(panel, spec, runs, seed)
-    if path.is_file() and not fresh:
+@dataclass(frozen=True, eq=False)
+class FinishedCell:
+    """The runs of a cell, and how long they took."""
+
+    batch: Batch
+    seconds: float
+
+
+@dataclass(frozen=True)
+class CellStore:
+    """The files of finished cells."""
+
+    folder: Path | None = None
+    """None is the user's cache."""
+
+    def path(self, cell: Cell) -> Path:
+        """Return the file of a cell."""
+        facts = [str(cell.spec), cell.scenario.to_dict(), cell.horizon, cell.runs, cell.seed]
+        key = json.dumps([*facts, cell.checkpoints], sort_keys=True)
+        name = hashlib.sha256(key.encode()).hexdigest()[:32]
+        own = _own_source(cell.spec)
+        if self.folder is None:
+            return cache_folder("cells", own) / f"{name}.npz"
+        return self.folder / source_digest(own) / f"{name}.npz"
+
+    def read(self, cell: Cell) -> FinishedCell | None:
+        """Read a cell; None where there is no file, or a damaged one."""
+        path = self.path(cell)
+        if not path.is_file():
+            return None
         try:
-            return load(path)[str(spec)]
-        except DamagedFile:
-            path.unlink()
-    batch = simulate(panel.scenario, spec, panel.horizon, runs, seed, progress=False)
-    batch.save(path)
-    return batch
+            batch = load(path)[str(cell.spec)]
+            return FinishedCell(batch, float(batch.provenance[_SECONDS]))
+        except (ForetellError, LookupError, ValueError):
+            return None
+
+    def write(self, cell: Cell, finished: FinishedCell) -> None:
+        """Write a finished cell, whole or not at all."""
+        path = self.path(cell)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made_by = finished.batch.provenance | {_SECONDS: repr(finished.seconds)}
+        dataclasses.replace(finished.batch, provenance=made_by).save(path)
 
 
-def _cell_path(panel: Panel, spec: Spec, runs: int, seed: int) -> Path:
-    key = json.dumps(
-        [str(spec), panel.scenario.to_dict(), panel.horizon, runs, seed], sort_keys=True
-    )
-    name = hashlib.sha256(key.encode()).hexdigest()[:32]
-    return cache_folder("cells") / f"{name}.npz"
+def _own_source(spec: Spec) -> tuple[Path, ...]:
+    """Return the file of a policy that does not come with foretell."""
+    if type(spec).__module__.startswith("foretell."):
+        return ()
+    source = inspect.getsourcefile(type(spec))
+    return (Path(source),) if source is not None and Path(source).is_file() else ()

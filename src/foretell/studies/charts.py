@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.stats.intervals import mean_interval
-from foretell.studies.palette import Style, styles
+from foretell.studies.legend import Style, styles
 
 if TYPE_CHECKING:
     from foretell.sim import Batches
@@ -61,7 +61,7 @@ def regret_axes(
     changes: tuple[int, ...] = (),
     labels: dict[str, str] | None = None,
 ) -> Axes:
-    """Give the regret curves of some policies with their 95 % bands and the change points."""
+    """Return the regret curves of some policies with their 95 % bands and the change points."""
     series = []
     for (name, batch), style in zip(batches.items(), styles(list(batches)), strict=True):
         keep = np.unique(np.linspace(0, len(batch.rounds) - 1, MOST_POINTS).astype(int))
@@ -81,7 +81,7 @@ def regret_axes(
 
 
 def sweep_series(label: str, style: Style, x: list[float], samples: list[Floats]) -> Series:
-    """Give a line through the means of one sample (over runs) per x, with 95 % bands."""
+    """Return a line through the means of one sample (over runs) per x, with 95 % bands."""
     bands = np.array([mean_interval(sample) for sample in samples])
     means = np.array([float(sample.mean()) for sample in samples])
     return Series(label, style, np.array(x, float), means, bands[:, 0], bands[:, 1])

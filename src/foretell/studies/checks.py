@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from foretell.studies.statistics import Estimate, difference, estimate, late_slope
+from foretell.stats.estimate import Estimate
+from foretell.studies.batch_statistics import difference, late_slope
 from foretell.studies.study import Finding
 
 if TYPE_CHECKING:
@@ -42,16 +43,16 @@ class Curve:
     changes: tuple[int, ...] = ()
 
     def late_slope(self) -> Estimate:
-        """Give the regret per round late in a segment."""
-        return estimate(late_slope(self.batch, (0, *self.changes, self.batch.horizon)))
+        """Return the regret per round late in a segment."""
+        return Estimate.of(late_slope(self.batch, (0, *self.changes, self.batch.horizon)))
 
     def half_uniform(self) -> float:
-        """Give half of what uniform play pays per round."""
+        """Return half of what uniform play pays per round."""
         return 0.5 * uniform_slope(self.batch.scenario)
 
 
 def uniform_slope(scenario: Scenario) -> float:
-    """Give the regret per round of uniform play, the same in every segment of a shifting law."""
+    """Return the regret per round of uniform play, the same in every segment of a shifting law."""
     means = scenario.first_law @ np.array(scenario.theta)
     if scenario.alpha > 0.0:
         means = (1.0 - scenario.alpha) * means + scenario.alpha * np.array(scenario.mu)
@@ -61,16 +62,16 @@ def uniform_slope(scenario: Scenario) -> float:
 def all_linear(curves: list[Curve]) -> Finding:
     """Check that every curve is linear."""
     linear = all(curve.late_slope().low >= curve.half_uniform() for curve in curves)
-    return Finding(linear, _slopes_told(curves))
+    return Finding(linear, _describe_slopes(curves))
 
 
 def all_learn(curves: list[Curve]) -> Finding:
     """Check that every curve learns."""
     learn = all(curve.late_slope().high < curve.half_uniform() for curve in curves)
-    return Finding(learn, _slopes_told(curves))
+    return Finding(learn, _describe_slopes(curves))
 
 
-def _slopes_told(curves: list[Curve]) -> str:
+def _describe_slopes(curves: list[Curve]) -> str:
     return "; ".join(
         f"{curve.name}: {curve.late_slope()} per round against {curve.half_uniform():.3f}"
         for curve in curves
@@ -82,11 +83,11 @@ def all_better(pairs: list[tuple[Curve, Curve]]) -> Finding:
     found = [
         (f"{one.name} − {other.name}", difference(one.batch, other.batch)) for one, other in pairs
     ]
-    return Finding(all(gap.high < 0.0 for _, gap in found), told(found))
+    return Finding(all(gap.high < 0.0 for _, gap in found), describe_differences(found))
 
 
-def told(found: list[tuple[str, Estimate]]) -> str:
-    """Tell differences that should be below 0: a few in full, of many those nearest to failing."""
+def describe_differences(found: list[tuple[str, Estimate]]) -> str:
+    """List differences that should be below 0: all of a few, of many those nearest to failing."""
     if len(found) <= FEW:
         return "; ".join(f"{name}: {gap}" for name, gap in found)
     nearest = sorted(found, key=lambda one: -one[1].high)[:FEW]

@@ -31,7 +31,7 @@ import msgspec
 from foretell.errors import ForetellError, InvalidInput, UnknownName
 from foretell.policies import Spec, policy
 from foretell.studies.charts import Chart, regret_axes
-from foretell.studies.labels import short_labels
+from foretell.studies.legend import short_labels
 from foretell.studies.study import Panel, Study
 from foretell.worlds import Scenario, scenario
 
@@ -145,7 +145,7 @@ def _scenario(table: dict[str, Any]) -> Scenario:
 
 
 def _combinations(grid: dict[str, list[Any]], use: object) -> list[dict[str, Any]]:
-    """Give every combination of the grid's words that `use` holds in braces."""
+    """Return every combination of the grid's words that `use` holds in braces."""
     words = [word for word in grid if f"{{{word}}}" in str(use)]
     return [
         dict(zip(words, values, strict=True))
@@ -154,7 +154,7 @@ def _combinations(grid: dict[str, list[Any]], use: object) -> list[dict[str, Any
 
 
 def _filled(use: Any, values: dict[str, Any]) -> Any:
-    """Put values in the place of words in braces; a text that is one word becomes the value."""
+    """Replace words in braces by values; a text that is one word becomes the value."""
     if isinstance(use, str):
         for word, value in values.items():
             if use == f"{{{word}}}":
@@ -168,16 +168,16 @@ def _filled(use: Any, values: dict[str, Any]) -> Any:
     return use
 
 
-def _line(text: str, key: str, number: int = 0, *, after: int = 1) -> int:
-    """Give the line on which a key, a value or the n-th table of that name stands."""
+def _line(text: str, key: str, skip: int = 0, *, after: int = 1) -> int:
+    """Return the line on which a key, a value or the n-th table of that name stands."""
     pattern = re.compile(
         rf"(^|[{{,]|\[)\s*\"?{re.escape(key)}\"?\s*(=|\])|=\s*\"{re.escape(key)}\""
     )
-    for place, line in enumerate(text.splitlines(), start=1):
-        if place >= after and pattern.search(line):
-            if number == 0:
-                return place
-            number -= 1
+    for number, line in enumerate(text.splitlines(), start=1):
+        if number >= after and pattern.search(line):
+            if skip == 0:
+                return number
+            skip -= 1
     return after
 
 
@@ -202,7 +202,7 @@ def _charts(file: _File, results: Results) -> list[Chart]:
 
 
 def _changes(results: Results, name: str) -> tuple[int, ...]:
-    """Give the change points that are the same in every run."""
+    """Return the change points that are the same in every run."""
     made = next(iter(results[name].values())).scenario
     when = getattr(made.changes, "when", None)
     listed: tuple[int, ...] = (when.at or ()) if when is not None else ()

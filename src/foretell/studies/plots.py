@@ -45,8 +45,8 @@ def draw(chart: Chart, folder: Path) -> None:
         figure, grid = plt.subplots(
             1, columns, figsize=(width, height), squeeze=False, sharey=columns > 1
         )
-        for place, (axes, drawn) in enumerate(zip(grid[0], chart.axes, strict=True)):
-            _draw_axes(axes, drawn, chart, first=place == 0)
+        for index, (axes, drawn) in enumerate(zip(grid[0], chart.axes, strict=True)):
+            _draw_axes(axes, drawn, chart, first=index == 0)
         if not chart.log_y:
             grid[0][0].set_ylim(bottom=0)
         handles: dict[str, Any] = {}

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foretell.progress import progress_bar
-from foretell.studies.cells import run_panels
+from foretell.sim import Batches
+from foretell.studies.cells import CellStore
 from foretell.studies.plots import draw
 from foretell.studies.report import write_report
-from foretell.studies.tables import Table
+from foretell.studies.runner import run_cells
+from foretell.studies.study import FinishedStudy, Results, Study
+from foretell.studies.tables import verdict_table
 
 if TYPE_CHECKING:
-    from foretell.studies.charts import Chart
-    from foretell.studies.study import Study, Verdict
+    from collections.abc import Callable
+    from pathlib import Path
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A study that was run: what it shows and what it decided."""
-
-    study: Study
-    charts: list[Chart]
-    tables: list[Table]
-    verdicts: list[Verdict]
-    seconds: float
-
-
-def reproduce(
+def run_studies(
     studies: list[Study],
     out: Path,
     *,
@@ -37,20 +27,22 @@ def reproduce(
     seed: int = 0,
     fresh: bool = False,
     title: str = "The paper, reproduced",
-) -> list[Finished]:
-    """Run the studies, write everything under `out`, and give what was found.
+    cache: Path | None = None,
+) -> list[FinishedStudy]:
+    """Run the studies, write everything under `out`, and return what was found.
 
     Figures (PNG and SVG), tables (CSV) and the page `index.html` are written as soon as a study
-    is finished, so that an interrupted call leaves what is done.
+    is finished, so that an interrupted call leaves what is done. Finished cells are kept in
+    `cache` (by default the user's) and not run again unless `fresh`.
     """
     out.mkdir(parents=True, exist_ok=True)
-    finished: list[Finished] = []
+    store = CellStore(cache)
+    finished: list[FinishedStudy] = []
     for study in studies:
         begun = time.monotonic()
-        cells = sum(len(panel.specs) for panel in study.panels)
-        with progress_bar(study.title, cells) as advance:
-            results = run_panels(study.panels, runs, seed, fresh=fresh, advance=advance)
-            one = Finished(
+        with progress_bar(study.title, sum(len(panel.specs) for panel in study.panels)) as advance:
+            results = _run_panels(study, runs, seed, store, fresh=fresh, advance=advance)
+            one = FinishedStudy(
                 study,
                 study.charts(results),
                 study.tables(results),
@@ -68,32 +60,17 @@ def reproduce(
     return finished
 
 
-def verdict_table(finished: list[Finished]) -> Table:
-    """List every claim with its verdict and its numbers."""
-    rows = tuple(
-        (
-            one.study.name,
-            verdict.claim.name,
-            verdict.claim.words,
-            verdict.claim.source,
-            verdict.word,
-            verdict.finding.measured,
-            verdict.claim.definition,
-            "not supported" if not verdict.control.holds else "supported",
-            verdict.control.measured,
-        )
-        for one in finished
-        for verdict in one.verdicts
-    )
-    columns = (
-        "study",
-        "claim",
-        "words",
-        "source",
-        "verdict",
-        "measured",
-        "definition",
-        "control",
-        "control measured",
-    )
-    return Table("claims", "Claims", columns, rows)
+def _run_panels(
+    study: Study,
+    runs: int,
+    seed: int,
+    store: CellStore,
+    *,
+    fresh: bool,
+    advance: Callable[[int], None],
+) -> Results:
+    results: Results = {}
+    for panel in study.panels:
+        cells = run_cells(panel.cells(runs, seed), store, fresh=fresh, advance=advance)
+        results[panel.name] = Batches({str(one.batch.spec): one.batch for one in cells})
+    return results

@@ -1,10 +1,14 @@
-"""A study: which runs, which pictures and tables, and which claims they are held against."""
+"""A study: which runs, which pictures and tables, and which claims they are held against.
+
+To add a study of the paper, write a module with a `STUDY` and list it in `studies.paper`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from foretell.studies.cells import Cell
 from foretell.studies.tables import final_regret_table
 
 if TYPE_CHECKING:
@@ -13,7 +17,7 @@ if TYPE_CHECKING:
     from foretell.policies import Spec
     from foretell.sim import Batches
     from foretell.studies.charts import Chart
-    from foretell.studies.tables import Table
+    from foretell.studies.tables import ReportTable
     from foretell.worlds import Scenario
 
 
@@ -27,6 +31,11 @@ class Panel:
     horizon: int
     most_runs: int | None = None
     """A long panel is content with fewer runs than are asked for."""
+
+    def cells(self, runs: int, seed: int) -> list[Cell]:
+        """Return the cells to run, one per policy."""
+        wanted = runs if self.most_runs is None else min(runs, self.most_runs)
+        return [Cell(spec, self.scenario, self.horizon, wanted, seed) for spec in self.specs]
 
 
 Results: TypeAlias = "dict[str, Batches]"
@@ -87,7 +96,9 @@ class Study:
     panels: tuple[Panel, ...]
     charts: Callable[[Results], list[Chart]]
     claims: tuple[Claim, ...] = ()
-    tables: Callable[[Results], list[Table]] = field(default=lambda r: [final_regret_table(r)])
+    tables: Callable[[Results], list[ReportTable]] = field(
+        default=lambda r: [final_regret_table(r)]
+    )
 
     def verdicts(self, results: Results) -> list[Verdict]:
         """Decide every claim."""
@@ -95,3 +106,14 @@ class Study:
             Verdict(claim, claim.check(claim.subject(results)), claim.check(claim.control(results)))
             for claim in self.claims
         ]
+
+
+@dataclass(frozen=True)
+class FinishedStudy:
+    """A study that was run: what it shows and what it decided."""
+
+    study: Study
+    charts: list[Chart]
+    tables: list[ReportTable]
+    verdicts: list[Verdict]
+    seconds: float

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from foretell.studies.study import Results
+    from foretell.studies.study import FinishedStudy, Results
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Named columns and rows of text or numbers."""
 
     name: str
@@ -28,8 +28,8 @@ class Table:
             writer.writerows(self.rows)
 
 
-def final_regret_table(results: Results) -> Table:
-    """Give the final regret of every policy in every panel, with its interval."""
+def final_regret_table(results: Results) -> ReportTable:
+    """Return the final regret of every policy in every panel, with its interval."""
     rows = []
     for panel, batches in results.items():
         for name, batch in batches.items():
@@ -46,4 +46,35 @@ def final_regret_table(results: Results) -> Table:
                 )
             )
     columns = ("scenario", "policy", "runs", "final regret", "low", "high", "spread")
-    return Table("final-regret", "Final regret, with its 95 % interval", columns, tuple(rows))
+    return ReportTable("final-regret", "Final regret, with its 95 % interval", columns, tuple(rows))
+
+
+def verdict_table(finished: list[FinishedStudy]) -> ReportTable:
+    """List every claim with its verdict and its numbers."""
+    rows = tuple(
+        (
+            one.study.name,
+            verdict.claim.name,
+            verdict.claim.words,
+            verdict.claim.source,
+            verdict.word,
+            verdict.finding.measured,
+            verdict.claim.definition,
+            "not supported" if not verdict.control.holds else "supported",
+            verdict.control.measured,
+        )
+        for one in finished
+        for verdict in one.verdicts
+    )
+    columns = (
+        "study",
+        "claim",
+        "words",
+        "source",
+        "verdict",
+        "measured",
+        "definition",
+        "control",
+        "control measured",
+    )
+    return ReportTable("claims", "Claims", columns, rows)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.stats.intervals import mean_interval
+from foretell.stats.estimate import Estimate
 from foretell.traffic.drive import Traffic
 from foretell.traffic.lab import Lab
 from foretell.traffic.windows import Windows, measured
-from foretell.types import Floats
 
 TOLERANCE = 0.1
 """How far the difference may lie from 0, in parts of the lab's mean regret."""
@@ -21,20 +20,6 @@ MOST_TARDY = 0.01
 """The share of events that may miss their window."""
 FEWEST = 2
 """Runs without which there is no interval."""
-
-
-class Estimate(NamedTuple):
-    """A mean over runs with its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, samples: Floats) -> Estimate:
-        """Estimate the mean of these."""
-        low, high = mean_interval(samples)
-        return cls(float(samples.mean()), float(low), float(high))
 
 
 class Comparison(msgspec.Struct, frozen=True):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from foretell import protocol
 from foretell.service.model.events import CampaignConfig, Rewarded, Signalled
 from foretell.service.model.outcome import DecisionRecords, Rules, outcome_of
-
-AGES = 40
-"""Points of a delay curve."""
+from foretell.stats.delay_curves import delay_curve
 
 
 def delays(
@@ -54,7 +51,4 @@ def _firsts(records: DecisionRecords, signal: int) -> Iterable[Signalled | Rewar
 
 
 def _curve(signal: str, decisions: int, ages: list[float]) -> protocol.DelayCurve:
-    ordered = sorted(ages)
-    shares = [(index + 1) / AGES for index in range(AGES)] if ordered else []
-    points = [ordered[max(0, math.ceil(share * len(ordered)) - 1)] for share in shares]
-    return protocol.DelayCurve(signal, decisions, len(ordered), points, shares)
+    return protocol.DelayCurve(signal, decisions, len(ages), *delay_curve(ages))

@@ -11,8 +11,8 @@ from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.counters import COUNTS
 from foretell.service.model.events import CampaignConfig
 from foretell.service.model.timestamps import text
-from foretell.stats.change_points import change_places
-from foretell.stats.estimate import Worth, worth_of_action, worth_of_signal
+from foretell.stats.change_points import change_points
+from foretell.stats.estimate import Estimate, estimate_action, estimate_signal
 from foretell.types import GRAIN
 
 
@@ -48,7 +48,7 @@ def _actions(active: ActiveCampaign) -> list[protocol.ActionReport]:
             config.action_status[index],
             int(decided[index]),
             float(decided[index] / max(1, decided.sum())),
-            *_told(config, worth_of_action(counters.seen[index], signals)),
+            *_told(config, estimate_action(counters.seen[index], signals)),
         )
         for index, action in enumerate(config.actions)
     ]
@@ -68,14 +68,14 @@ def signal_rows(active: ActiveCampaign) -> list[protocol.SignalReportRow]:
     ]
 
 
-def _worths(active: ActiveCampaign) -> list[Worth | None]:
+def _worths(active: ActiveCampaign) -> list[Estimate | None]:
     counters = active.campaign.counters
     every = zip(counters.paid.sum(axis=0), counters.grains.sum(axis=0), strict=True)
-    return [worth_of_signal(int(paid), int(grains)) for paid, grains in every]
+    return [estimate_signal(int(paid), int(grains)) for paid, grains in every]
 
 
 def _told(
-    config: CampaignConfig, worth: Worth | None
+    config: CampaignConfig, worth: Estimate | None
 ) -> tuple[float | None, float | None, float | None]:
     """Return a worth in the unit of the campaign's rewards."""
     if worth is None:
@@ -134,7 +134,7 @@ def changes(active: ActiveCampaign) -> protocol.SignalChanges:
     found = []
     for index, action in enumerate(config.actions):
         counts = counters.signalled[:, index]
-        indices = change_places(counts, len(config.actions))
+        indices = change_points(counts, len(config.actions))
         edges = [0, *indices, len(counts)]
         for number, stretch in enumerate(indices):
             found.append(

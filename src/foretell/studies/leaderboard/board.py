@@ -1,8 +1,7 @@
 """Every policy on every scenario of the suite: `run_leaderboard`.
 
-Finished cells are kept (`leaderboard_cells`), so that an interrupted leaderboard goes on where it
-stopped. What comes out is plain data that depends on the seed alone, and, apart from it, how long
-everything took.
+Finished cells are kept, so that an interrupted leaderboard goes on where it stopped. What comes out
+is plain data that depends on the seed alone, and, apart from it, how long everything took.
 """
 
 from __future__ import annotations
@@ -15,18 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.errors import InvalidInput
-from foretell.policies import entry as entry_of
 from foretell.policies import policy
 from foretell.progress import progress_bar
 from foretell.sim.provenance import provenance
-from foretell.studies.leaderboard.cells import Bench, Cell
-from foretell.studies.leaderboard.entrants import entrants, window_family
-from foretell.studies.leaderboard.score import LEAST_RUNS, geometric_mean, scored
+from foretell.studies.cells import CellStore
+from foretell.studies.leaderboard.contest import Contest
+from foretell.studies.leaderboard.score import LEAST_RUNS
+from foretell.studies.leaderboard.summary import summary_rows, window_ratios
+from foretell.studies.runner import run_cells
 from foretell.worlds import random_entries, suite
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from foretell.policies import Spec
     from foretell.worlds import SuiteEntry
@@ -91,153 +91,50 @@ def run_leaderboard(
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < LEAST_RUNS:
         raise InvalidInput(f"a leaderboard needs at least {LEAST_RUNS} runs, got {runs!r}")
     guests = {str(spec): spec for spec in map(policy, policies)}
-    folder = Path(cache) if cache is not None else None
-    bench = Bench(runs, seed, folder, threads, fresh)
-    few = Bench(min(runs, MOST_RANDOM_RUNS), seed, folder, threads, fresh)
+    few = min(runs, MOST_RANDOM_RUNS)
     main = [
-        _Match(entry, bench, guests, only) for entry in (suite() if entries is None else entries)
+        Contest(entry, runs, seed, guests, only)
+        for entry in (suite() if entries is None else entries)
     ]
-    drawn = [_Match(entry, few, guests, only) for entry in random_entries(random, seed)]
-    total = sum(len(match.specs) for match in (*main, *drawn))
+    drawn = [Contest(entry, few, seed, guests, only) for entry in random_entries(random, seed)]
+    contests = [*main, *drawn]
+    total = sum(len(contest.cells) for contest in contests)
+    store = CellStore(None if cache is None else Path(cache))
     begun = time.perf_counter()
     with progress_bar(f"leaderboard, {total} cells", total, shown=progress) as advance:
-        for match in (*main, *drawn):
-            match.run(advance)
+        for contest in contests:
+            finished = run_cells(
+                contest.cells, store, threads=threads, fresh=fresh, warm=True, advance=advance
+            )
+            contest.score(finished)
     scores = {
         "format": FORMAT,
         "runs": runs,
         "seed": seed,
-        "random_runs": few.runs if random else 0,
+        "random_runs": few if random else 0,
         "provenance": provenance(),
-        "scenarios": [match.facts() for match in main],
-        "cells": {match.entry.name: match.scores for match in main},
-        "random": [{**match.facts(), "to_window": _ratios(match.scores)} for match in drawn],
-        "summary": _summary(main, drawn),
+        "scenarios": [contest.facts() for contest in main],
+        "cells": {contest.entry.name: contest.scores for contest in main},
+        "random": [
+            {**contest.facts(), "to_window": window_ratios(contest.scores)} for contest in drawn
+        ],
+        "summary": summary_rows(main, drawn),
     }
     times = {
-        "seconds": round(sum(m.seconds() for m in (*main, *drawn)), 1),
+        "seconds": round(sum(contest.seconds() for contest in contests), 1),
         "seconds_this_time": round(time.perf_counter() - begun, 1),
-        "microseconds": {match.entry.name: match.microseconds() for match in main},
+        "microseconds": {contest.entry.name: contest.microseconds() for contest in main},
     }
     board = Leaderboard(scores, times)
     if out is not None:
-        from foretell.studies.leaderboard.report import write_report
+        from foretell.studies.leaderboard.report import write_leaderboard
 
-        write_report(board, out)
+        write_leaderboard(board, out)
     return board
 
 
-class _Match:
-    """One scenario: who takes part, and what came of it."""
-
-    def __init__(
-        self,
-        entry: SuiteEntry,
-        bench: Bench,
-        guests: dict[str, Spec],
-        only: Sequence[str] | None,
-    ) -> None:
-        self.entry = entry
-        self.bench = bench
-        kept = [*(only or ()), "oracle-psrl", "oracle-nsd"]
-        own = {n: spec for n, spec in entrants(entry).items() if only is None or n in kept}
-        self.entrants = own | guests
-        self.family = window_family(entry)
-        self.specs = list(dict.fromkeys([*self.entrants.values(), *self.family.values()]))
-        self.yardsticks: dict[str, Any] = {}
-        self.scores: dict[str, dict[str, Any]] = {}
-        self._cells: dict[Spec, Cell] = {}
-
-    def run(self, advance: Callable[[int], None]) -> None:
-        """Run or read every cell, then score them."""
-        for spec in self.specs:
-            self._cells[spec] = self.bench.cell(self.entry, spec)
-            advance(1)
-        ranked = [n for n, spec in self.entrants.items() if not entry_of(spec).lab_only]
-        self.yardsticks, self.scores = scored(
-            {name: self._cells[spec] for name, spec in self.entrants.items()},
-            {name: self._cells[spec] for name, spec in self.family.items()},
-            ranked,
-        )
-
-    def facts(self) -> dict[str, Any]:
-        """Say what the scenario is and what its yardstick reached."""
-        entry = self.entry
-        return {
-            "name": entry.name,
-            "tests": entry.tests,
-            "horizon": entry.horizon,
-            "actions": entry.scenario.actions,
-            "signals": entry.scenario.signals,
-            "changes": entry.changes_count(),
-            "first_rewards": entry.first_rewards,
-            "right_model": entry.right_model,
-            "yardstick": self.yardsticks,
-        }
-
-    def microseconds(self) -> dict[str, float]:
-        """Give the time per round of every policy, over all threads."""
-        return {
-            name: round(1e6 * cell.seconds / cell.rounds, 3)
-            for name, cell in ((n, self._cells[spec]) for n, spec in self.entrants.items())
-        }
-
-    def seconds(self) -> float:
-        """Give how long all cells took when they were run."""
-        return sum(cell.seconds for cell in self._cells.values())
-
-
-def _ratios(scores: dict[str, dict[str, Any]]) -> dict[str, float | None]:
-    return {name: score["regret_to_window"][0] for name, score in scores.items()}
-
-
-def _summary(main: list[_Match], drawn: list[_Match]) -> list[dict[str, Any]]:
-    """Give one row per policy, the best all-rounder first, oracles last."""
-    rows = []
-    for name, spec in (main or drawn)[0].entrants.items():
-        by_scenario = {match.entry.name: match.scores[name] for match in main}
-        ratios = {n: score["regret_to_window"][0] for n, score in by_scenario.items()}
-        right = [match.entry.name for match in main if match.entry.right_model]
-        wrong = [match.entry.name for match in main if not match.entry.right_model]
-        ranks = [score["rank"] for score in by_scenario.values() if "rank" in score]
-        at_random = [match.scores[name]["regret_to_window"][0] for match in drawn]
-        known = entry_of(spec)
-        worst = max(ratios, key=lambda n: ratios[n] or 0.0) if ratios else None
-        rows.append(
-            {
-                "policy": name,
-                "needs": list(known.needs),
-                "lab_only": known.lab_only,
-                "ratio": geometric_mean(ratios.values()),
-                "ratio_right_model": geometric_mean(ratios[n] for n in right),
-                "ratio_wrong_model": geometric_mean(ratios[n] for n in wrong),
-                "late_ratio": geometric_mean(
-                    score["late_to_window"][0] for score in by_scenario.values()
-                ),
-                "to_oracle-psrl": _mean_of(by_scenario, "regret_to_oracle-psrl"),
-                "to_oracle-nsd": _mean_of(by_scenario, "regret_to_oracle-nsd"),
-                "random": geometric_mean(at_random),
-                "random_beats_window": _share_below_one(at_random),
-                "worst": ratios[worst] if worst else None,
-                "worst_scenario": worst,
-                "mean_rank": round(sum(ranks) / len(ranks), 2) if ranks else None,
-                "wins": sum(rank == 1 for rank in ranks),
-            }
-        )
-    return sorted(rows, key=lambda row: (row["lab_only"], row["ratio"] or row["random"] or 0.0))
-
-
-def _mean_of(scores: dict[str, dict[str, Any]], part: str) -> float | None:
-    return geometric_mean(score[part][0] for score in scores.values() if part in score)
-
-
-def _share_below_one(ratios: list[float | None]) -> float | None:
-    there = [one for one in ratios if one is not None]
-    return round(sum(one < 1.0 for one in there) / len(there), 3) if there else None
-
-
 def _text(content: dict[str, Any]) -> str:
-    """Give JSON with one cell per line, so that a change of one is a change of one line."""
+    """Return JSON with one cell per line, so that a change of one is a change of one line."""
     text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False)
     return _joined(text) + "\n"
 

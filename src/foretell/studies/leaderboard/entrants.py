@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING
 
 from foretell.policies import NsdPsrl, NsdUcrl2, policy, registered_policies
-from foretell.studies.labels import short_label
+from foretell.studies.legend import short_label
 
 if TYPE_CHECKING:
     from foretell.policies import Spec
@@ -30,7 +30,7 @@ VARIANTS = ("nsd-ucrl2(window=800, tight=True)", "nsd-kl-glr(robust=True)")
 
 
 def entrants(entry: SuiteEntry) -> dict[str, Spec]:
-    """Give every policy that comes with foretell, set for one scenario, by name."""
+    """Return every policy that comes with foretell, set for one scenario, by name."""
     own = {
         name: _tuned(one.spec, entry)
         for name, one in registered_policies().items()
@@ -40,7 +40,7 @@ def entrants(entry: SuiteEntry) -> dict[str, Spec]:
 
 
 def window_family(entry: SuiteEntry) -> dict[str, Spec]:
-    """Give the fixed-window policies of the paper with every window, by printed spec."""
+    """Return the fixed-window policies of the paper with every window, by printed spec."""
     windows = [w for w in WINDOWS if w is None or w < entry.horizon]
     family = [kind(window=window) for kind in (NsdUcrl2, NsdPsrl) for window in windows]
     return {str(spec): spec for spec in family}
@@ -48,12 +48,12 @@ def window_family(entry: SuiteEntry) -> dict[str, Spec]:
 
 def _tuned(spec: type[Spec], entry: SuiteEntry) -> Spec:
     """Set a policy as its paper does for a known horizon and number of changes."""
-    told = _told(spec.name, entry.horizon, entry.changes_count())
+    tuning = _tuning(spec.name, entry.horizon, entry.changes_count())
     fields = {field.name for field in dataclasses.fields(spec)}
-    return spec(**{name: value for name, value in told.items() if name in fields})
+    return spec(**{name: value for name, value in tuning.items() if name in fields})
 
 
-def _told(name: str, horizon: int, changes: int) -> dict[str, int | float]:
+def _tuning(name: str, horizon: int, changes: int) -> dict[str, int | float]:
     if name in ("sw-ucb", "sw-ts"):
         return {"window": reward_window(horizon, changes)} if changes else {}
     if name in ("d-ucb", "d-ts"):
@@ -66,7 +66,7 @@ def _told(name: str, horizon: int, changes: int) -> dict[str, int | float]:
 
 
 def reward_window(horizon: int, changes: int) -> int:
-    """Give W = 2 sqrt(T ln T / G) of [Garivier2011], at most T.
+    """Return W = 2 sqrt(T ln T / G) of [Garivier2011], at most T.
 
     >>> reward_window(8000, 3)
     309
@@ -75,7 +75,7 @@ def reward_window(horizon: int, changes: int) -> int:
 
 
 def discount(horizon: int, changes: int) -> float:
-    """Give gamma = 1 − sqrt(G / T) / 4 of [Garivier2011].
+    """Return gamma = 1 − sqrt(G / T) / 4 of [Garivier2011].
 
     >>> discount(8000, 3)
     0.995159

@@ -60,7 +60,7 @@ def draw_heat(scores: dict[str, Any], folder: Path) -> None:
 
 
 def _colour(ratio: float | None) -> float:
-    """Give the base-2 logarithm of a ratio, within the scale of the colours."""
+    """Return the base-2 logarithm of a ratio, within the scale of the colours."""
     if ratio is None:
         return _MOST
     return max(-_MOST, min(_MOST, math.log2(max(ratio, 1e-9))))

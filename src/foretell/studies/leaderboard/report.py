@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from foretell.pages import render
 from foretell.studies.leaderboard.heat_map import draw_heat
 
 if TYPE_CHECKING:
     from foretell.studies.leaderboard.board import Leaderboard
-
-_ASSETS = Path(__file__).parents[2] / "pages"
 
 COLUMNS = (
     ("ratio", "all", "geometric mean of the ratios to the best window in hindsight"),
@@ -28,22 +26,22 @@ COLUMNS = (
 )
 
 
-def write_report(board: Leaderboard, folder: str | os.PathLike[str]) -> None:
+def write_leaderboard(board: Leaderboard, folder: str | os.PathLike[str]) -> None:
     """Write the results, the heat map, the page and the table into a folder."""
     target = Path(folder)
     board.save(target)
     draw_heat(board.scores, target)
-    (target / "leaderboard.md").write_text(markdown(board), encoding="utf-8")
+    (target / "leaderboard.md").write_text(leaderboard_markdown(board), encoding="utf-8")
     (target / "index.html").write_text(
-        page(board, (target / "leaderboard-heat.svg").read_text(encoding="utf-8")),
+        leaderboard_page(board, (target / "leaderboard-heat.svg").read_text(encoding="utf-8")),
         encoding="utf-8",
     )
 
 
-def markdown(board: Leaderboard) -> str:
-    """Give the tables of `docs/leaderboard.md`."""
+def leaderboard_markdown(board: Leaderboard) -> str:
+    """Return the tables of `docs/leaderboard.md`."""
     head = ["policy", *(title for _, title, _ in COLUMNS), "µs per round"]
-    times = mean_times(board)
+    times = median_times(board)
     lines = [head, ["---", *["---:"] * (len(head) - 1)]]
     for row in board.scores["summary"]:
         shown = [_number(row[key]) for key, _, _ in COLUMNS]
@@ -75,8 +73,8 @@ def how_made(board: Leaderboard) -> str:
     )
 
 
-def mean_times(board: Leaderboard) -> dict[str, float]:
-    """Give the time per round of every policy in microseconds, the median over scenarios."""
+def median_times(board: Leaderboard) -> dict[str, float]:
+    """Return the time per round of each policy in microseconds, the median over scenarios."""
     gathered: dict[str, list[float]] = {}
     for row in board.times["microseconds"].values():
         for name, time in row.items():
@@ -84,57 +82,57 @@ def mean_times(board: Leaderboard) -> dict[str, float]:
     return {name: sorted(times)[len(times) // 2] for name, times in gathered.items()}
 
 
-def page(board: Leaderboard, heat: str) -> str:
-    """Give the page: everything it needs is inside."""
-    template = (_ASSETS / "leaderboard.html").read_text(encoding="utf-8")
-    parts = {
-        "made": html.escape(how_made(board)),
-        "summary": _summary_rows(board),
-        "heat": heat[heat.index("<svg") :],
-        "cells": _cell_rows(board),
-        "heads": "".join(
-            f'<th scope="col" title="{html.escape(why)}"><button>{title}</button></th>'
-            for _, title, why in COLUMNS
-        ),
-    }
-    for name, part in parts.items():
-        template = template.replace("{{" + name + "}}", part)
-    return template
+class NumberCell(NamedTuple):
+    """A number in a table that sorts: what it sorts by, None for last, and what is shown."""
+
+    key: float | None
+    text: str
 
 
-def _summary_rows(board: Leaderboard) -> str:
-    times = mean_times(board)
-    rows = []
-    for row in board.scores["summary"]:
-        name = row["policy"]
-        kind = ' class="oracle"' if row["lab_only"] else ""
-        needs = html.escape(", ".join(row["needs"]) or "nothing")
-        numbers = [_cell(row[key]) for key, _, _ in COLUMNS] + [_cell(times.get(name))]
-        rows.append(
-            f'<tr{kind}><th scope="row">{html.escape(name)}</th><td>{needs}</td>'
-            f"{''.join(numbers)}</tr>"
-        )
-    return "\n".join(rows)
+def leaderboard_page(board: Leaderboard, heat: str) -> str:
+    """Return the page: everything it needs is inside."""
+    return render(
+        "leaderboard.html",
+        made=how_made(board),
+        columns=[(title, why) for _, title, why in COLUMNS],
+        summary=_summary(board),
+        heat=heat[heat.index("<svg") :],
+        cells=_cells(board),
+    )
 
 
-def _cell_rows(board: Leaderboard) -> str:
+def _summary(board: Leaderboard) -> list[dict[str, Any]]:
+    times = median_times(board)
+    return [
+        {
+            "policy": row["policy"],
+            "needs": ", ".join(row["needs"]) or "nothing",
+            "oracle": row["lab_only"],
+            "numbers": [
+                *(_number_cell(row[key]) for key, _, _ in COLUMNS),
+                _number_cell(times.get(row["policy"])),
+            ],
+        }
+        for row in board.scores["summary"]
+    ]
+
+
+def _cells(board: Leaderboard) -> list[dict[str, Any]]:
     rows = []
     for facts in board.scores["scenarios"]:
         scenario = facts["name"]
         times = board.times["microseconds"].get(scenario, {})
         for name, score in board.scores["cells"][scenario].items():
             numbers = [
-                _cell(score[part][0], _estimate(score[part]))
+                NumberCell(score[part][0], _estimate(score[part]))
                 for part in ("regret", "late", "regret_to_window", "late_to_window")
             ]
-            numbers += [_cell(score[f"regret_to_{oracle}"][0]) for oracle in _oracles(score)]
-            numbers += [_cell(score.get("rank")), _cell(times.get(name))]
+            numbers += [_number_cell(score[f"regret_to_{oracle}"][0]) for oracle in _oracles(score)]
+            numbers += [_number_cell(score.get("rank")), _number_cell(times.get(name))]
             rows.append(
-                f'<tr><th scope="row">{html.escape(scenario)}</th>'
-                f'<td title="{html.escape(score["spec"])}">{html.escape(name)}</td>'
-                f"{''.join(numbers)}</tr>"
+                {"scenario": scenario, "policy": name, "spec": score["spec"], "numbers": numbers}
             )
-    return "\n".join(rows)
+    return rows
 
 
 def _oracles(score: dict[str, Any]) -> list[str]:
@@ -142,7 +140,7 @@ def _oracles(score: dict[str, Any]) -> list[str]:
 
 
 def _best(cells: dict[str, dict[str, Any]]) -> tuple[str, str]:
-    """Give the policy that ranks first, and its ratio to the best window."""
+    """Return the policy that ranks first, and its ratio to the best window."""
     name = next(name for name, score in cells.items() if score.get("rank") == 1)
     return name, _estimate(cells[name]["regret_to_window"])
 
@@ -152,7 +150,7 @@ def _table(lines: list[list[str]]) -> str:
 
 
 def _number(value: float | None) -> str:
-    """Give a number with about three digits, or a dash."""
+    """Return a number with about three digits, or a dash."""
     if value is None:
         return "–"
     if isinstance(value, int) or value >= 100:
@@ -165,6 +163,5 @@ def _estimate(triple: list[float | None]) -> str:
     return f"{_number(value)} [{_number(low)}, {_number(high)}]"
 
 
-def _cell(value: float | None, shown: str | None = None) -> str:
-    key = "" if value is None else f' data-key="{value}"'
-    return f"<td{key}>{html.escape(shown or _number(value))}</td>"
+def _number_cell(value: float | None) -> NumberCell:
+    return NumberCell(value, _number(value))

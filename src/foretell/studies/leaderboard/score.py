@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.studies.statistics import Estimate, estimate
+from foretell.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from foretell.studies.leaderboard.cells import Cell
+    from foretell.sim import Batch
     from foretell.types import Floats
 
 LEAST_RUNS = 4
@@ -59,55 +59,58 @@ def cross_fitted(family: Mapping[str, Floats]) -> Yardstick:
 
 
 def ratio(one: Floats, other: Floats) -> Estimate:
-    """Give mean(one) / mean(other) of paired runs, its interval by linearisation."""
+    """Return mean(one) / mean(other) of paired runs, its interval by linearisation."""
     base = float(other.mean())
     if base <= 0.0:
         return Estimate(math.inf, math.inf, math.inf)
     value = float(one.mean()) / base
-    spread = estimate((one - value * other) / base)
+    spread = Estimate.of((one - value * other) / base)
     return Estimate(value, value + spread.low, value + spread.high)
 
 
 def scored(
-    cells: Mapping[str, Cell], family: Mapping[str, Cell], ranked: Iterable[str]
+    batches: Mapping[str, Batch], family: Mapping[str, Batch], ranked: Iterable[str]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Give the yardsticks of one scenario and the scores of every policy in it, as plain data."""
-    parts = {
-        "regret": ({n: c.regret for n, c in cells.items()}, _fit(family, late=False)),
-        "late": ({n: c.late for n, c in cells.items()}, _fit(family, late=True)),
-    }
-    order = sorted(ranked, key=lambda name: float(cells[name].regret.mean()))
+    """Return the yardsticks of one scenario and the scores of every policy in it, as plain data."""
+    order = sorted(ranked, key=lambda name: float(batches[name].final.mean()))
     yardsticks: dict[str, Any] = {}
-    scores: dict[str, dict[str, Any]] = {name: {"spec": cells[name].spec} for name in cells}
-    for part, (regrets, yardstick) in parts.items():
-        yardsticks[part] = plain(estimate(yardstick.regret))
+    scores: dict[str, dict[str, Any]] = {
+        name: {"spec": str(batch.spec)} for name, batch in batches.items()
+    }
+    for part, regret_of in (("regret", total_regret), ("late", late_regret)):
+        regrets = {name: regret_of(batch) for name, batch in batches.items()}
+        yardstick = cross_fitted({name: regret_of(batch) for name, batch in family.items()})
+        yardsticks[part] = plain(Estimate.of(yardstick.regret))
         yardsticks[f"{part}_windows"] = list(yardstick.chosen)
         for name, regret in regrets.items():
             score = scores[name]
-            score[part] = plain(estimate(regret))
+            score[part] = plain(Estimate.of(regret))
             score[f"{part}_to_window"] = plain(ratio(regret, yardstick.regret))
             for oracle in ORACLES:
                 if oracle in regrets:
                     score[f"{part}_to_{oracle}"] = plain(ratio(regret, regrets[oracle]))
-    for place, name in enumerate(order):
-        scores[name]["rank"] = place + 1
+    for rank, name in enumerate(order, start=1):
+        scores[name]["rank"] = rank
     return yardsticks, scores
 
 
-def _fit(family: Mapping[str, Cell], *, late: bool) -> Yardstick:
-    return cross_fitted({n: cell.late if late else cell.regret for n, cell in family.items()})
+def total_regret(batch: Batch) -> Floats:
+    """(runs,): the regret at the end."""
+    return batch.final
+
+
+def late_regret(batch: Batch) -> Floats:
+    """(runs,): the part of it after the first checkpoint, all of it where there is only one."""
+    return batch.final - batch.regret[:, 0] if len(batch.rounds) > 1 else batch.final
 
 
 def plain(number: Estimate) -> list[float | None]:
-    """Give value, low and high with five digits, None where there is no number."""
-    return [
-        float(f"{value:.5g}") if math.isfinite(value) else None
-        for value in (number.value, number.low, number.high)
-    ]
+    """Return mean, low and high with five digits, None where there is no number."""
+    return [float(f"{value:.5g}") if math.isfinite(value) else None for value in number]
 
 
 def geometric_mean(values: Iterable[float | None]) -> float | None:
-    """Give the geometric mean of what is there, None where nothing is."""
+    """Return the geometric mean of what is there, None where nothing is."""
     there = [value for value in values if value is not None and value > 0.0]
     if not there:
         return None

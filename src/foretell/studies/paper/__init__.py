@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from foretell.errors import UnknownName
 from foretell.studies.paper import (
-    baselines,
     bounds,
+    fig2,
+    fig3,
+    fig4,
+    fig6,
     horizon_scaling,
-    misspecified,
     price_of_delay,
     random_delays,
     readings,
-    window,
     window_sweep,
 )
 
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        window.STUDY,
-        baselines.STUDY,
-        misspecified.STATIONARY_STUDY,
-        misspecified.BAD_STUDY,
-        misspecified.FAVOURABLE_STUDY,
+        fig2.STUDY,
+        fig3.STUDY,
+        fig4.STUDY,
+        fig6.BAD_STUDY,
+        fig6.FAVOURABLE_STUDY,
         random_delays.STUDY,
         price_of_delay.STUDY,
         horizon_scaling.STUDY,
@@ -43,7 +44,7 @@ _SHARED = {"fig7": "fig3", "fig5": "fig4"}
 
 
 def chosen_studies(names: Sequence[str]) -> list[Study]:
-    """Give the studies of these figures, all of them where none (or `all`) is named."""
+    """Return the studies of these figures, all of them where none (or `all`) is named."""
     if not names or "all" in names:
         return list(STUDIES.values())
     known = [*STUDIES, *_SHARED]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.policies import NsdUcrl2, Spec, Uniform
+from foretell.stats.estimate import Estimate
+from foretell.studies.batch_statistics import line_fit
 from foretell.studies.charts import Axes, Chart, sweep_series
-from foretell.studies.palette import style
-from foretell.studies.statistics import Estimate, line_fit
+from foretell.studies.legend import style
 from foretell.studies.study import Claim, Finding, Panel, Study
-from foretell.studies.tables import Table, final_regret_table
+from foretell.studies.tables import ReportTable, final_regret_table
 from foretell.theory import Setting, theorem_window
 from foretell.worlds import Scenario, scenario, shifts
 
@@ -52,7 +53,7 @@ def _finals(results: Results, kind: str, *, uniform: bool = False) -> list[Float
 
 
 def exponent(finals: list[Floats]) -> Estimate:
-    """Give the exponent of the regret in the horizon: the slope of the logarithms, over runs."""
+    """Return the exponent of the regret in the horizon: the slope of the logarithms, over runs."""
     return line_fit(np.log(np.array(HORIZONS, float)), np.log(np.stack(finals, axis=1)))
 
 
@@ -85,13 +86,13 @@ def _charts(results: Results) -> list[Chart]:
     ]
 
 
-def _tables(results: Results) -> list[Table]:
+def _tables(results: Results) -> list[ReportTable]:
     rows = [
         (kind, str(exponent(_finals(results, kind))), rate)
         for kind, rate in ((SWITCHING, "2/3"), (STATIONARY, "1/2"))
     ]
     return [
-        Table(
+        ReportTable(
             "horizon-exponents",
             "Exponent of the regret in T, with its 95 % interval",
             ("world", "measured", "theorem"),

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.policies import policy
+from foretell.stats.estimate import Estimate
+from foretell.studies.batch_statistics import line_fit
 from foretell.studies.charts import Axes, Chart, sweep_series
 from foretell.studies.checks import uniform_slope
-from foretell.studies.palette import style
-from foretell.studies.statistics import Estimate, line_fit
+from foretell.studies.legend import style
 from foretell.studies.study import Claim, Finding, Panel, Study
-from foretell.studies.tables import Table, final_regret_table
+from foretell.studies.tables import ReportTable, final_regret_table
 from foretell.worlds import Scenario, scenario, shifts
 from foretell.worlds.paper import HORIZON
 
@@ -29,7 +30,7 @@ AGNOSTIC = ("oracle-ucb", "sw-ucb(window=800)")
 NSD = ("oracle-nsd", "nsd-ucrl2(window=800)", "nsd-psrl(window=800)")
 SPECS = tuple(policy(text) for text in (*AGNOSTIC, *NSD))
 CHANGE_COUNTS = (0, 1, 3, 7)
-DELAY, CHANGES = 500, 3
+ONE_DELAY, SOME_CHANGES = 500, 3
 DELAYS = (0, 250, 500, 1000, 1500)
 
 
@@ -56,14 +57,14 @@ def _price(results: Results, text: str, changes: int, delay: int) -> Floats:
 
 
 def slope_per_change(results: Results, text: str) -> Estimate:
-    """Give by how much the price of a delay of 500 grows with each change."""
-    prices = np.stack([_price(results, text, count, DELAY) for count in CHANGE_COUNTS], axis=1)
+    """Return by how much the price of a delay of 500 grows with each change."""
+    prices = np.stack([_price(results, text, count, ONE_DELAY) for count in CHANGE_COUNTS], axis=1)
     return line_fit(np.array(CHANGE_COUNTS, float), prices)
 
 
 def slope_per_round(results: Results, text: str) -> Estimate:
-    """Give by how much the price grows with each round of delay, at 3 changes."""
-    prices = np.stack([_price(results, text, CHANGES, delay) for delay in DELAYS], axis=1)
+    """Return by how much the price grows with each round of delay, at 3 changes."""
+    prices = np.stack([_price(results, text, SOME_CHANGES, delay) for delay in DELAYS], axis=1)
     return line_fit(np.array(DELAYS, float), prices)
 
 
@@ -73,7 +74,7 @@ def _charts(results: Results) -> list[Chart]:
             policy(text).name,
             style(policy(text).name),
             [float(count) for count in CHANGE_COUNTS],
-            [_price(results, text, count, DELAY) for count in CHANGE_COUNTS],
+            [_price(results, text, count, ONE_DELAY) for count in CHANGE_COUNTS],
         )
         for text in (*AGNOSTIC, *NSD)
     )
@@ -82,7 +83,7 @@ def _charts(results: Results) -> list[Chart]:
             policy(text).name,
             style(policy(text).name),
             [float(delay) for delay in DELAYS],
-            [_price(results, text, CHANGES, delay) for delay in DELAYS],
+            [_price(results, text, SOME_CHANGES, delay) for delay in DELAYS],
         )
         for text in (*AGNOSTIC, *NSD)
     )
@@ -93,23 +94,24 @@ def _charts(results: Results) -> list[Chart]:
             "Regret with the delay less regret without it, in the same worlds, with 95 % bands: "
             "signal-agnostic policies pay for the delay at every change, NSD policies once.",
             (
-                Axes(f"D = {DELAY}", "changes", "price of the delay", by_changes),
-                Axes(f"{CHANGES} changes", "delay", "price of the delay", by_delay),
+                Axes(f"D = {ONE_DELAY}", "changes", "price of the delay", by_changes),
+                Axes(f"{SOME_CHANGES} changes", "delay", "price of the delay", by_delay),
             ),
             points=True,
         )
     ]
 
 
-def _tables(results: Results) -> list[Table]:
+def _tables(results: Results) -> list[ReportTable]:
     rows = []
     for text in (*AGNOSTIC, *NSD):
         change, delay = slope_per_change(results, text), slope_per_round(results, text)
         rows.append((policy(text).name, str(change), str(delay)))
     return [
-        Table(
+        ReportTable(
             "price-of-delay-slopes",
-            f"Price of a delay of {DELAY} per change, and per round of delay at {CHANGES} changes",
+            f"Price of a delay of {ONE_DELAY} per change, and per round of delay at "
+            f"{SOME_CHANGES} changes",
             ("policy", "per change", "per round of delay"),
             tuple(rows),
         ),
@@ -117,9 +119,9 @@ def _tables(results: Results) -> list[Table]:
     ]
 
 
-def _told(results: Results, texts: tuple[str, ...]) -> tuple[list[Estimate], float, str]:
-    """Give the slopes per change, the price they are held against, and both in words."""
-    quarter = DELAY * uniform_slope(_world(CHANGES, DELAY)) / 4
+def _slopes_in_words(results: Results, texts: tuple[str, ...]) -> tuple[list[Estimate], float, str]:
+    """Return the slopes per change, the price they are held against, and both in words."""
+    quarter = ONE_DELAY * uniform_slope(_world(SOME_CHANGES, ONE_DELAY)) / 4
     slopes = [slope_per_change(results, text) for text in texts]
     words = [
         f"{policy(text).name}: {slope} per change"
@@ -129,12 +131,12 @@ def _told(results: Results, texts: tuple[str, ...]) -> tuple[list[Estimate], flo
 
 
 def _every_change(case: tuple[Results, tuple[str, ...]]) -> Finding:
-    slopes, quarter, words = _told(*case)
+    slopes, quarter, words = _slopes_in_words(*case)
     return Finding(all(slope.low > quarter for slope in slopes), words)
 
 
 def _only_once(case: tuple[Results, tuple[str, ...]]) -> Finding:
-    slopes, quarter, words = _told(*case)
+    slopes, quarter, words = _slopes_in_words(*case)
     return Finding(all(slope.high < quarter for slope in slopes), words)
 
 
@@ -148,8 +150,8 @@ STUDY = Study(
         Panel(_panel_name(changes, delay), _world(changes, delay), SPECS, HORIZON)
         for changes, delay in dict.fromkeys(
             [
-                *((count, delay) for count in CHANGE_COUNTS for delay in (0, DELAY)),
-                *((CHANGES, delay) for delay in DELAYS),
+                *((count, delay) for count in CHANGE_COUNTS for delay in (0, ONE_DELAY)),
+                *((SOME_CHANGES, delay) for delay in DELAYS),
             ]
         )
     ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foretell.policies import policy
+from foretell.studies.batch_statistics import mean_ratio
 from foretell.studies.charts import Chart, regret_axes
-from foretell.studies.labels import short_labels
-from foretell.studies.statistics import mean_ratio
+from foretell.studies.legend import short_labels
 from foretell.studies.study import Claim, Finding, Panel, Study
 from foretell.worlds import delays, scenario
 from foretell.worlds.paper import CHANGES, HORIZON

@@ -1,141 +1,34 @@
-"""Where the paper is silent or misprinted: the regret under our reading and under another.
+"""The regret under our reading of the paper and under others, for every open question.
 
-Each reading names its erratum (docs/errata.md). Its two sides meet the same luck, whether they
-differ in the policy or in the world, so their difference is paired.
+The two sides of a reading meet the same luck, so their difference is paired.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from foretell.policies import NsdUcrl2, Spec, policy
-from foretell.sim import Batch, Batches
+from foretell.policies import NsdUcrl2, Spec
+from foretell.sim import Batches
+from foretell.stats.estimate import Estimate
+from foretell.studies.batch_statistics import difference
 from foretell.studies.charts import Axes, Chart, regret_axes
 from foretell.studies.checks import BETTER, Curve, all_better
-from foretell.studies.labels import short_label
-from foretell.studies.statistics import difference, estimate
+from foretell.studies.legend import short_label
+from foretell.studies.paper.open_questions import (
+    LONG_DELAY,
+    NO_DELAY,
+    OURS,
+    READINGS,
+    SHORT_DELAY,
+    WORLDS,
+    Side,
+)
 from foretell.studies.study import Claim, Panel, Study
-from foretell.studies.tables import Table
-from foretell.worlds import Scenario, scenario, shifts
-from foretell.worlds.paper import CHANGES, HORIZON, LAW
+from foretell.studies.tables import ReportTable
+from foretell.worlds.paper import CHANGES, HORIZON
 
 if TYPE_CHECKING:
     from foretell.studies.study import Results
-
-DELAY = 500
-NSD, ORACLE_NSD = "nsd-ucrl2(window=800)", "oracle-nsd"
-UCB, SW_UCB, ORACLE_UCB = "ucb", "sw-ucb(window=800)", "oracle-ucb"
-POLICIES = (NSD, UCB, SW_UCB, ORACLE_UCB, ORACLE_NSD)
-AGNOSTIC = (UCB, SW_UCB, ORACLE_UCB)
-WINDOWS = (400, 800, 2000)
-
-NO_DELAY, SHORT_DELAY, OURS, LONG_DELAY = "D = 0", "D = 100", f"D = {DELAY}", "D = 1000"
-NORMALISED, TWICE_BEST = "third row (.8, .1, .8) / 1.7", "third row (.8, .1, .1)"
-SHORTER, EARLIER = f"D = {DELAY - 1}", "changes one round earlier"
-
-
-def _third_row(*row: float) -> Scenario:
-    law = (LAW[0], LAW[1], row, LAW[3])
-    return dataclasses.replace(scenario("paper", delay=DELAY), law=law)
-
-
-WORLDS = {
-    NO_DELAY: scenario("paper", delay=0),
-    SHORT_DELAY: scenario("paper", delay=100),
-    OURS: scenario("paper", delay=DELAY),
-    LONG_DELAY: scenario("paper", delay=1000),
-    NORMALISED: _third_row(0.8 / 1.7, 0.1 / 1.7, 0.8 / 1.7),
-    TWICE_BEST: _third_row(0.8, 0.1, 0.1),
-    SHORTER: scenario("paper", delay=DELAY - 1),
-    EARLIER: scenario("paper", delay=DELAY, changes=shifts(at=[one - 1 for one in CHANGES])),
-}
-"""Worlds by name; those whose name says no delay have D = 500."""
-
-
-@dataclass(frozen=True)
-class Side:
-    """One side of a reading: a policy in a world, in words."""
-
-    words: str
-    world: str
-    spec: Spec
-
-    def batch(self, results: Results) -> Batch:
-        """Give its runs."""
-        return results[self.world][self.spec]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A question that the paper leaves open, with our answer and another one."""
-
-    erratum: str
-    question: str
-    ours: Side
-    other: Side
-
-
-def _policies(
-    erratum: str,
-    question: str,
-    field: str,
-    others: tuple[object, ...],
-    *places: tuple[str, str],
-) -> list[Reading]:
-    """Give a field other values than ours, its default, for each policy in its world."""
-    return [
-        Reading(
-            erratum,
-            question,
-            Side(f"{field}={getattr(policy(text), field)}", world, policy(text)),
-            Side(f"{field}={other}", world, dataclasses.replace(policy(text), **{field: other})),
-        )
-        for text, world in places
-        for other in others
-    ]
-
-
-def _worlds(erratum: str, question: str, ours: str, *others: str) -> list[Reading]:
-    """Put every policy into other worlds than ours."""
-    return [
-        Reading(erratum, question, Side(ours, OURS, policy(text)), Side(other, other, policy(text)))
-        for other in others
-        for text in POLICIES
-    ]
-
-
-READINGS = (
-    *_worlds("E1", "third row of Table 1", "third row (.1, .1, .8)", NORMALISED, TWICE_BEST),
-    *_policies("E4", "δ", "delta", (0.05, 1.0), (NSD, NO_DELAY), (NSD, OURS), (ORACLE_NSD, OURS)),
-    *_policies(
-        "E6",
-        "exploration constant",
-        "scale",
-        (0.5,),
-        *((text, SHORT_DELAY) for text in AGNOSTIC),
-        *((text, OURS) for text in AGNOSTIC),
-    ),
-    *_policies(
-        "E7",
-        "what the window of SW-UCB counts",
-        "over",
-        ("rounds",),
-        (SW_UCB, OURS),
-        (SW_UCB, LONG_DELAY),
-    ),
-    *_worlds("E18", "first round of a new law", "the 2001st", EARLIER),
-    *_worlds("S11", "first round that can use a reward", "u + D + 1", SHORTER),
-    *_policies(
-        "P1, P2",
-        "constants of the radii",
-        "tight",
-        (True,),
-        *((f"nsd-ucrl2(window={window})", NO_DELAY) for window in WINDOWS),
-        *((NSD, world) for world in (SHORT_DELAY, OURS, LONG_DELAY)),
-    ),
-)
 
 
 def _panels() -> tuple[Panel, ...]:
@@ -148,7 +41,7 @@ def _panels() -> tuple[Panel, ...]:
     )
 
 
-def _tables(results: Results) -> list[Table]:
+def _tables(results: Results) -> list[ReportTable]:
     rows = tuple(
         (
             reading.erratum,
@@ -156,16 +49,16 @@ def _tables(results: Results) -> list[Table]:
             short_label(str(reading.ours.spec)),
             reading.ours.world,
             reading.ours.words,
-            str(estimate(reading.ours.batch(results).final)),
+            str(Estimate.of(reading.ours.batch(results).final)),
             reading.other.words,
-            str(estimate(reading.other.batch(results).final)),
+            str(Estimate.of(reading.other.batch(results).final)),
             str(difference(reading.other.batch(results), reading.ours.batch(results))),
         )
         for reading in READINGS
     )
     columns = ("erratum", "what is open", "policy", "world", "our reading", "final regret")
     return [
-        Table(
+        ReportTable(
             "readings",
             "Final regret under our reading and under another, with 95 % intervals; the difference "
             "(other − ours) is paired",
@@ -185,7 +78,7 @@ def _axes(results: Results, title: str, sides: list[Side]) -> Axes:
 
 
 def _sides(erratum: str, world: str, *names: str) -> list[Side]:
-    """Give the sides of a reading for the policies named, ours first, each once."""
+    """Return the sides of a reading for the policies named, ours first, each once."""
     found: dict[Side, None] = {}
     for name in names:
         for reading in READINGS:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foretell.policies import NsdPsrl, NsdUcrl2, Spec
+from foretell.studies.batch_statistics import mean_ratio
 from foretell.studies.charts import Axes, Chart, sweep_series
-from foretell.studies.palette import style
-from foretell.studies.statistics import mean_ratio
+from foretell.studies.legend import style
 from foretell.studies.study import Claim, Finding, Panel, Study
 from foretell.theory import Setting, experiments_window
 from foretell.worlds import scenario

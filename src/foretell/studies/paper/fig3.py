@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foretell.policies import policy
+from foretell.stats.estimate import Estimate
+from foretell.studies.batch_statistics import mean_ratio, slope
 from foretell.studies.charts import Chart, regret_axes
 from foretell.studies.checks import (
     BETTER,
@@ -13,8 +15,7 @@ from foretell.studies.checks import (
     all_better,
     all_linear,
 )
-from foretell.studies.labels import short_labels
-from foretell.studies.statistics import Estimate, estimate, mean_ratio, slope
+from foretell.studies.legend import short_labels
 from foretell.studies.study import Claim, Finding, Panel, Study
 from foretell.worlds import scenario
 from foretell.worlds.paper import CHANGES, HORIZON
@@ -66,7 +67,7 @@ def _charts(results: Results) -> list[Chart]:
 
 
 def _ratios(pairs: list[tuple[Curve, Curve]]) -> tuple[list[Estimate], str]:
-    """Give the ratios of mean regret, and tell them."""
+    """Return the ratios of mean regret, and put them into words."""
     ratios = [mean_ratio(one.batch.final, other.batch.final) for one, other in pairs]
     words = [
         f"{one.name} / {other.name}: {ratio}"
@@ -76,20 +77,20 @@ def _ratios(pairs: list[tuple[Curve, Curve]]) -> tuple[list[Estimate], str]:
 
 
 def _small_gap(pairs: list[tuple[Curve, Curve]]) -> Finding:
-    ratios, told = _ratios(pairs)
-    return Finding(all(ratio.high <= 3.0 for ratio in ratios), told)
+    ratios, words = _ratios(pairs)
+    return Finding(all(ratio.high <= 3.0 for ratio in ratios), words)
 
 
 def _similar(pairs: list[tuple[Curve, Curve]]) -> Finding:
-    ratios, told = _ratios(pairs)
-    return Finding(all(ratio.low >= 0.8 and ratio.high <= 1.25 for ratio in ratios), told)
+    ratios, words = _ratios(pairs)
+    return Finding(all(ratio.low >= 0.8 and ratio.high <= 1.25 for ratio in ratios), words)
 
 
 def _lucky_last_phase(curves: list[Curve]) -> Finding:
     gaps = [
         (
             curve,
-            estimate(
+            Estimate.of(
                 slope(curve.batch, CHANGES[2], HORIZON) - slope(curve.batch, CHANGES[1], CHANGES[2])
             ),
         )

@@ -1,13 +1,16 @@
-"""One colour and one dash per policy, everywhere; told apart without colour, too.
+"""How policies appear in a legend: one colour, one dash and a short name each, everywhere.
 
-Colours are from the palette of Okabe and Ito, which the colour-blind can tell apart. Variants of
-one policy in the same picture share its colour and differ in their dash and in lightness.
+Colours are from the palette of Okabe and Ito, which the colour-blind can tell apart, and dashes
+tell lines apart without any. Variants of one policy in the same picture share its colour and
+differ in their dash and in lightness.
 """
 
 from __future__ import annotations
 
 import colorsys
 import hashlib
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -43,7 +46,7 @@ _DASHES = (_SOLID, _DASHED, _DASH_DOT, _LONG, _DOTTED)
 
 
 def style(policy: str) -> Style:
-    """Give the style of a policy by its name; one that we do not know gets a lasting one."""
+    """Return the style of a policy by its name; one that we do not know gets a lasting one."""
     if policy in _STYLES:
         return _STYLES[policy]
     number = int.from_bytes(hashlib.sha256(policy.encode()).digest()[:4], "big")
@@ -51,11 +54,11 @@ def style(policy: str) -> Style:
 
 
 def styles(printed: list[str]) -> list[Style]:
-    """Give the styles of printed specs that share a picture."""
+    """Return the styles of printed specs that share a picture."""
     names = [spec.partition("(")[0] for spec in printed]
     given = []
-    for place, name in enumerate(names):
-        variant, variants = names[:place].count(name), names.count(name)
+    for index, name in enumerate(names):
+        variant, variants = names[:index].count(name), names.count(name)
         base = style(name)
         if variants == 1:
             given.append(base)
@@ -71,3 +74,25 @@ def _lighter(colour: str, amount: float) -> str:
     lightness += (0.85 - lightness) * amount
     mixed = colorsys.hls_to_rgb(hue, lightness, saturation)
     return "#" + "".join(f"{round(255 * part):02X}" for part in mixed)
+
+
+def short_label(printed: str) -> str:
+    """Return a printed spec without what is always the same.
+
+    >>> short_label("nsd-ucrl2(window=800, delta=0.1)"), short_label("oracle-nsd(delta=0.1)")
+    ('nsd-ucrl2(window=800)', 'oracle-nsd')
+    """
+    text = re.sub(r",? ?delta=0\.1", "", printed)
+    text = re.sub(r"\(, ", "(", text)
+    text = re.sub(r"\(window=None\)|window=None, ", "", text)
+    return text.replace("()", "")
+
+
+def short_labels(printed: Iterable[str]) -> dict[str, str]:
+    """Return short names, without any field where the name alone tells policies apart."""
+    listed = list(printed)
+    names = [one.partition("(")[0] for one in listed]
+    return {
+        one: name if names.count(name) == 1 else short_label(one)
+        for one, name in zip(listed, names, strict=True)
+    }

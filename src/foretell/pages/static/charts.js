@@ -15,8 +15,8 @@
   const joined = (series) => {
     const x = [...new Set(series.flatMap((one) => one.x))].sort((a, b) => a - b);
     const columns = series.flatMap((one) => {
-      const place = new Map(one.x.map((value, index) => [value, index]));
-      const at = (values) => x.map((value) => (place.has(value) ? values[place.get(value)] : null));
+      const index = new Map(one.x.map((value, number) => [value, number]));
+      const at = (values) => x.map((value) => (index.has(value) ? values[index.get(value)] : null));
       return [at(one.y), at(one.low), at(one.high)];
     });
     return [x, ...columns];

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from foretell.errors import UnknownName
-from foretell.studies import cells
+from foretell.studies import runner
 from foretell.studies.paper import STUDIES, chosen_studies
-from foretell.studies.reproduce import Finished, reproduce
+from foretell.studies.reproduce import run_studies
+from foretell.studies.study import FinishedStudy
 
 PLAIN = {
     "larger-window-smaller-regret": "supported",
@@ -42,12 +43,9 @@ RUNS = 12
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Finished], Path]:
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[FinishedStudy], Path]:
     out = tmp_path_factory.mktemp("report")
-    patch = pytest.MonkeyPatch()
-    patch.setattr(cells, "cache_folder", lambda _: out)
-    finished = reproduce(list(STUDIES.values()), out, runs=RUNS, seed=3)
-    patch.undo()
+    finished = run_studies(list(STUDIES.values()), out, runs=RUNS, seed=3, cache=out / "cache")
     return finished, out
 
 
@@ -69,7 +67,7 @@ def test_a_figure_is_found_by_its_number_and_a_wrong_one_by_the_nearest() -> Non
 class TestReport:
     """One small reproduction, looked at from all sides."""
 
-    def test_every_control_is_refused(self, report: tuple[list[Finished], Path]) -> None:
+    def test_every_control_is_refused(self, report: tuple[list[FinishedStudy], Path]) -> None:
         passed = [
             verdict.claim.name
             for one in report[0]
@@ -78,11 +76,13 @@ class TestReport:
         ]
         assert passed == []
 
-    def test_what_is_plain_comes_out(self, report: tuple[list[Finished], Path]) -> None:
+    def test_what_is_plain_comes_out(self, report: tuple[list[FinishedStudy], Path]) -> None:
         words = {v.claim.name: v.word for one in report[0] for v in one.verdicts}
         assert {name: words[name] for name in PLAIN} == PLAIN
 
-    def test_every_figure_and_table_is_written(self, report: tuple[list[Finished], Path]) -> None:
+    def test_every_figure_and_table_is_written(
+        self, report: tuple[list[FinishedStudy], Path]
+    ) -> None:
         finished, out = report
         figures = {chart.name for one in finished for chart in one.charts}
         assert {"fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8"} <= figures
@@ -93,11 +93,13 @@ class TestReport:
             for table in one.tables:
                 assert (out / f"{one.study.name}-{table.name}.csv").stat().st_size > 0
 
-    def test_text_in_figures_can_be_selected(self, report: tuple[list[Finished], Path]) -> None:
+    def test_text_in_figures_can_be_selected(
+        self, report: tuple[list[FinishedStudy], Path]
+    ) -> None:
         drawn = (report[1] / "fig3.svg").read_text("utf-8")
         assert re.search(r"<text[^>]*>\s*oracle-nsd-nd\s*</text>", drawn)
 
-    def test_the_page_stands_alone(self, report: tuple[list[Finished], Path]) -> None:
+    def test_the_page_stands_alone(self, report: tuple[list[FinishedStudy], Path]) -> None:
         page = (report[1] / "index.html").read_text("utf-8")
         assert not re.search(r'(src|href)="(https?:)?//', page)
         assert "<script src" not in page
@@ -107,28 +109,29 @@ class TestReport:
         )
 
     def test_a_second_call_reads_the_cache_and_writes_the_same_bytes(
-        self, report: tuple[list[Finished], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        report: tuple[list[FinishedStudy], Path],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(cells, "cache_folder", lambda _: report[1])
-
         def refuse(*_: object, **__: object) -> None:
             raise AssertionError("a finished cell was run again")
 
-        monkeypatch.setattr(cells, "simulate", refuse)
-        reproduce(chosen_studies(["fig2"]), tmp_path, runs=RUNS, seed=3)
+        monkeypatch.setattr(runner, "simulate", refuse)
+        run_studies(
+            chosen_studies(["fig2"]), tmp_path, runs=RUNS, seed=3, cache=report[1] / "cache"
+        )
         for name in ("fig2.svg", "fig2.png", "fig2-final-regret.csv"):
             assert (tmp_path / name).read_bytes() == (report[1] / name).read_bytes()
 
     def test_a_damaged_cell_is_run_again(
-        self, report: tuple[list[Finished], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, report: tuple[list[FinishedStudy], Path], tmp_path: Path
     ) -> None:
         cache = tmp_path / "cache"
-        cache.mkdir()
-        monkeypatch.setattr(cells, "cache_folder", lambda _: cache)
         study = chosen_studies(["fig2"])
-        reproduce(study, tmp_path / "one", runs=2, seed=0)
-        for path in cache.glob("*.npz"):
+        run_studies(study, tmp_path / "one", runs=2, seed=0, cache=cache)
+        for path in cache.rglob("*.npz"):
             path.write_bytes(path.read_bytes()[:100])
-        reproduce(study, tmp_path / "two", runs=2, seed=0)
+        run_studies(study, tmp_path / "two", runs=2, seed=0, cache=cache)
         first, second = (tmp_path / n / "fig2-final-regret.csv" for n in ("one", "two"))
         assert first.read_bytes() == second.read_bytes()

@@ -1,4 +1,4 @@
-"""Numbers with intervals over runs: differences, slopes, ratios, spreads.
+"""Statistics of batches, with intervals over runs: differences, slopes, ratios, spreads.
 
 Policies compared in one call met the same worlds, so every comparison is paired: it is made
 within each run, and the interval is over runs.
@@ -7,13 +7,12 @@ within each run, and the interval is over runs.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.stats.intervals import mean_interval
+from foretell.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from foretell.sim import Batch
@@ -22,40 +21,19 @@ if TYPE_CHECKING:
 BOOTSTRAPS = 4000
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A number and its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        """Print as `12.3 [11.9, 12.7]`, with as many digits as its size deserves."""
-        size = max(abs(self.value), abs(self.low), abs(self.high))
-        digits = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3
-        return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
-
-
-def estimate(samples: Floats) -> Estimate:
-    """Give the mean of one number per run, with its Student interval."""
-    low, high = mean_interval(samples)
-    return Estimate(float(samples.mean()), float(low), float(high))
-
-
 def difference(one: Batch, other: Batch) -> Estimate:
-    """Give the paired difference of final regret, one − other."""
-    return estimate(one.final - other.final)
+    """Return the paired difference of final regret, one − other."""
+    return Estimate.of(one.final - other.final)
 
 
 def regret_after(batch: Batch, played: int) -> Floats:
     """(runs,): the regret after this many rounds, 0 for none; they must be a checkpoint."""
     if played == 0:
         return np.zeros(batch.runs)
-    place = np.flatnonzero(batch.rounds == played - 1)
-    if place.size == 0:
+    written = np.flatnonzero(batch.rounds == played - 1)
+    if written.size == 0:
         raise InvalidInput(f"the regret after {played} rounds was not written: add a checkpoint")
-    regret: Floats = batch.regret[:, place[0]]
+    regret: Floats = batch.regret[:, written[0]]
     return regret
 
 
@@ -78,14 +56,14 @@ def late_slope(batch: Batch, segments: tuple[int, ...]) -> Floats:
 
 
 def bootstrap(statistic: Floats, value: float) -> Estimate:
-    """Give `value` with the percentile interval of its bootstrapped `statistic`."""
+    """Return `value` with the percentile interval of its bootstrapped `statistic`."""
     usable = statistic[np.isfinite(statistic)]
     low, high = np.percentile(usable, [2.5, 97.5]) if usable.size else (np.nan, np.nan)
     return Estimate(value, float(low), float(high))
 
 
 def spread_ratio(one: Batch, other: Batch) -> Estimate:
-    """Give the ratio of the standard deviations of final regret, by a bootstrap over runs."""
+    """Return the ratio of the standard deviations of final regret, by a bootstrap over runs."""
     draw = np.random.default_rng(0).integers(0, one.runs, (BOOTSTRAPS, one.runs))
     with np.errstate(divide="ignore", invalid="ignore"):  # few runs, all drawn the same
         drawn = one.final[draw].std(axis=1, ddof=1) / other.final[draw].std(axis=1, ddof=1)
@@ -93,14 +71,14 @@ def spread_ratio(one: Batch, other: Batch) -> Estimate:
 
 
 def mean_ratio(one: Floats, other: Floats) -> Estimate:
-    """Give the ratio of two paired means, by a bootstrap over runs."""
+    """Return the ratio of two paired means, by a bootstrap over runs."""
     draw = np.random.default_rng(0).integers(0, len(one), (BOOTSTRAPS, len(one)))
     drawn = one[draw].mean(axis=1) / other[draw].mean(axis=1)
     return bootstrap(drawn, float(one.mean() / other.mean()))
 
 
 def line_fit(x: Floats, samples: Floats) -> Estimate:
-    """Give the slope of a least-squares line through (x, samples[run]), over runs."""
+    """Return the slope of a least-squares line through (x, samples[run]), over runs."""
     centred = x - x.mean()
     slopes: Floats = samples @ centred / (centred @ centred)
-    return estimate(slopes)
+    return Estimate.of(slopes)

@@ -14,13 +14,13 @@ import pytest
 import foretell as ft
 from foretell.errors import PolicyDefect
 from foretell.policies import registry
-from foretell.studies import cells, own
-from foretell.studies.paper import STUDIES, readings
+from foretell.studies import own
+from foretell.studies.paper import STUDIES, open_questions
 from foretell.studies.paper.errata import ERRATA
-from foretell.studies.reproduce import reproduce
+from foretell.studies.reproduce import run_studies
 from foretell.worlds.paper import LAW, THETA
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "docs" / "examples" / "first_index_ties.py"
 RUNS = 3
 
@@ -31,7 +31,7 @@ def documented() -> list[str]:
 
 def test_every_erratum_of_the_report_and_of_the_readings_is_documented() -> None:
     wanted = [one.id for one in ERRATA]
-    for reading in readings.READINGS:
+    for reading in open_questions.READINGS:
         wanted += reading.erratum.split(", ")
     assert set(wanted) <= set(documented())
 
@@ -58,14 +58,14 @@ def test_only_our_third_row_has_the_printed_mean() -> None:
     row = np.array(LAW[2])
     assert row.sum() == pytest.approx(1.0)
     assert row @ np.array(THETA) == pytest.approx(0.28)
-    for world in (readings.NORMALISED, readings.TWICE_BEST):
-        other = readings.WORLDS[world].first_law[2]
+    for world in (open_questions.NORMALISED, open_questions.TWICE_BEST):
+        other = open_questions.WORLDS[world].first_law[2]
         assert other.sum() == pytest.approx(1.0)
         assert abs(other @ np.array(THETA) - 0.28) > 0.2
 
 
 def test_the_sides_of_a_reading_differ_in_one_thing() -> None:
-    for reading in readings.READINGS:
+    for reading in open_questions.READINGS:
         same_spec = reading.ours.spec == reading.other.spec
         same_world = reading.ours.world == reading.other.world
         assert same_spec != same_world
@@ -89,13 +89,10 @@ def test_first_index_ties_play_the_first_action_while_nothing_is_known(own_regis
 
 
 @pytest.mark.compiled
-def test_readings_are_reported_both_ways_with_the_errata(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cells, "cache_folder", lambda _: tmp_path)
-    (finished,) = reproduce([STUDIES["readings"]], tmp_path, runs=RUNS)
+def test_readings_are_reported_both_ways_with_the_errata(tmp_path: Path) -> None:
+    (finished,) = run_studies([STUDIES["readings"]], tmp_path, runs=RUNS, cache=tmp_path / "cache")
     (table,) = finished.tables
-    assert len(table.rows) == len(readings.READINGS)
+    assert len(table.rows) == len(open_questions.READINGS)
     assert not any(verdict.control.holds for verdict in finished.verdicts)
     page = (tmp_path / "index.html").read_text("utf-8")
     assert page.index("<h2>Claims</h2>") < page.index("Where the paper’s text is in error")
@@ -106,7 +103,7 @@ def test_readings_are_reported_both_ways_with_the_errata(
 @pytest.mark.compiled
 def test_the_window_over_rounds_holds_nothing_under_a_longer_delay() -> None:
     batches = ft.simulate(
-        readings.WORLDS[readings.LONG_DELAY],
+        open_questions.WORLDS[open_questions.LONG_DELAY],
         ["sw-ucb(window=800, over='rounds')", "uniform"],
         8000,
         RUNS,
@@ -116,13 +113,12 @@ def test_the_window_over_rounds_holds_nothing_under_a_longer_delay() -> None:
 
 
 @pytest.mark.compiled
-def test_a_study_of_ones_own_has_no_errata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "cache_folder", lambda _: tmp_path)
+def test_a_study_of_ones_own_has_no_errata(tmp_path: Path) -> None:
     file = tmp_path / "fig2.toml"
     file.write_text(
         'horizon = 50\npolicies = ["uniform"]\n[[scenarios]]\nbase = "paper-stationary"\n'
     )
-    reproduce([own.read_study(file).study], tmp_path, runs=2)
+    run_studies([own.read_study(file).study], tmp_path, runs=2, cache=tmp_path / "cache")
     assert "in error" not in (tmp_path / "index.html").read_text("utf-8")
 
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foretell.policies import NsdUcrl2, OracleNsd
+from foretell.studies.batch_statistics import (
+    difference,
+    late_slope,
+    mean_ratio,
+    slope,
+    spread_ratio,
+)
 from foretell.studies.charts import Chart, regret_axes
 from foretell.studies.checks import BETTER, LINEAR, Curve, all_better, all_linear
-from foretell.studies.statistics import difference, late_slope, mean_ratio, slope, spread_ratio
 from foretell.studies.study import Claim, Finding, Panel, Study
 from foretell.theory import Setting, experiments_window
 from foretell.worlds import scenario

@@ -1,4 +1,4 @@
-"""The report in a real browser: it draws, hovers, toggles, switches scale, works offline, prints.
+"""The pages in a real browser: charts draw, hover and toggle, tables sort, all of it offline.
 
 `make test` installs Chromium where it is missing.
 """
@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
-from foretell.studies import cells
+from foretell.pages import render
+from foretell.studies.leaderboard.report import NumberCell
 from foretell.studies.paper import chosen_studies
-from foretell.studies.reproduce import reproduce
+from foretell.studies.reproduce import run_studies
 
 pytestmark = [pytest.mark.compiled, pytest.mark.slow]
 
@@ -28,10 +29,7 @@ def is_remote(request: Request) -> bool:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("page")
-    patch = pytest.MonkeyPatch()
-    patch.setattr(cells, "cache_folder", lambda _: out)
-    reproduce(chosen_studies(["fig2", "fig3"]), out, runs=3, seed=0)
-    patch.undo()
+    run_studies(chosen_studies(["fig2", "fig3"]), out, runs=3, seed=0, cache=out / "cache")
     return (out / "index.html").as_uri()
 
 
@@ -99,3 +97,28 @@ def test_print_shows_the_still_figures(page: Page, tmp_path: Path) -> None:
     assert not page.locator("figure[data-chart=fig3] .live").is_visible()
     page.pdf(path=tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").stat().st_size > 10_000
+
+
+def test_a_leaderboard_sorts_by_a_click_and_shows_what_is_searched_for(browser: Browser) -> None:
+    keys = {"b": 10.0, "a": None, "c": 2.0}
+    rows = [
+        {"scenario": name, "policy": name, "spec": name, "numbers": [NumberCell(key, str(key))]}
+        for name, key in keys.items()
+    ]
+    text = render("leaderboard.html", made="", columns=[], summary=[], heat="", cells=rows)
+    page = browser.new_page()
+    page.set_content(text)
+
+    def shown() -> list[str]:
+        return page.locator("#cells tbody tr:visible th").all_inner_texts()
+
+    assert shown() == ["b", "a", "c"]
+    page.locator("#cells").get_by_role("button", name="regret").click()
+    assert shown() == ["c", "b", "a"]
+    page.locator("#cells").get_by_role("button", name="regret").click()
+    assert shown() == ["a", "b", "c"]
+    page.locator("#cells").get_by_role("button", name="scenario").click()
+    assert shown() == ["a", "b", "c"]
+    page.get_by_role("searchbox").fill("10")
+    assert shown() == ["b"]
+    page.close()

@@ -14,14 +14,14 @@ from foretell.studies.checks import (
     uniform_slope,
 )
 from foretell.worlds import scenario
-from tests.studies.test_study_statistics import batch_of
+from tests.studies.test_batch_statistics import batch_of
 
 NOISE = np.random.default_rng(1).normal(0.0, 1.0, (40, 1))
 ROUNDS = np.arange(1, 2001)[None, :]
 
 
 def curve(per_round: float, stops_after: int = 2000) -> Curve:
-    """Give a curve that pays `per_round` until it stops paying."""
+    """Return a curve that pays `per_round` until it stops paying."""
     return Curve("it", batch_of(per_round * np.minimum(ROUNDS, stops_after) + NOISE))
 
 
