@@ -1,1 +1,5 @@
-"""Pages for a browser: one look, no network."""
+"""Pages: one Jinja2 environment, one stylesheet and uPlot, for everything that is HTML."""
+
+from foretell.pages.environment import render
+
+__all__ = ["render"]
