@@ -23,7 +23,7 @@ Moment = Annotated[str, Meta(max_length=40)]
 MOST_ACTIONS, MOST_SIGNALS = 10_000, 100
 """Of one campaign."""
 MAX_BATCH_EVENTS = 2000
-"""Of one batch: 413 over it."""
+"""Events that one batch may hold."""
 
 Silence = Literal["default", "unknown"]
 CampaignStatus = Literal["draft", "running", "paused", "stopped"]

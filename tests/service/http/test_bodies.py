@@ -117,7 +117,7 @@ def test_a_context_has_a_greatest_depth(served: Served) -> None:
 
 
 def test_brackets_in_a_string_without_an_end_are_read_once() -> None:
-    """A search that began anew at each quote would take an hour, and all others would wait."""
+    """A search that began again at each quote would take an hour, and all others would wait."""
     body = "b'[' + b'[],' * 70 + b'\"' + b'\\\\\"' * 500_000"
     program = (
         "import msgspec\n"

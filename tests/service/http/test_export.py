@@ -75,11 +75,11 @@ def test_an_unknown_campaign_is_404_in_any_format(served: Served) -> None:
 def test_a_large_log_is_sent_in_pieces(broken: Served) -> None:
     broken.decision()
     assert isinstance(broken.engine, StandIn)
-    lines = [
+    records = [
         protocol.RecordView(seq, NOW, "reward", {"value": 1.0, "x": "y" * 50})
         for seq in range(20_000)
     ]
-    broken.engine.records["hero"] = lines
+    broken.engine.records["hero"] = records
     answer = broken.call("GET", "/v1/campaigns/hero/export")
     assert len(answer.text.splitlines()) == 20_000
     table = broken.call("GET", "/v1/campaigns/hero/export?format=parquet")
