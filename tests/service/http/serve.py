@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from foretell import protocol
-from foretell.service.engine import Engine
+from foretell.service.engine.engine import Engine
 from foretell.service.http import app
 from foretell.service.model.errors import Conflict
 
