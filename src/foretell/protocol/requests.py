@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from foretell.protocol.words import (
+    MAX_BATCH_EVENTS,
     MOST_ACTIONS,
     MOST_SIGNALS,
     ActionStatus,
@@ -117,7 +118,7 @@ class FeedbackItem(RequestBody):
 class EventBatch(RequestBody):
     """Events to take in, each for itself."""
 
-    events: Annotated[list[Raw], Meta(min_length=1, max_length=2000)]
+    events: Annotated[list[Raw], Meta(min_length=1, max_length=MAX_BATCH_EVENTS)]
 
 
 class NewKey(RequestBody):

@@ -22,6 +22,8 @@ Moment = Annotated[str, Meta(max_length=40)]
 
 MOST_ACTIONS, MOST_SIGNALS = 10_000, 100
 """Of one campaign."""
+MAX_BATCH_EVENTS = 2000
+"""Events that one batch may hold."""
 
 Silence = Literal["default", "unknown"]
 CampaignStatus = Literal["draft", "running", "paused", "stopped"]

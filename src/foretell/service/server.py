@@ -23,8 +23,7 @@ from uvicorn.loops.auto import auto_loop_factory
 
 from foretell.errors import InvalidInput
 from foretell.service.engine.engine import Engine
-from foretell.service.http import Limits, app
-from foretell.service.http.stopping import Answered
+from foretell.service.http import Limits, ShutdownMiddleware, app
 from foretell.service.log.sqlite.faults import in_a_sentence
 from foretell.service.logging import set_up_logging
 from foretell.service.settings import Settings
@@ -170,7 +169,7 @@ def _told(what: Started, started: Callable[[Started], None], db: str) -> None:
 def _config(engine: Engine, settings: Settings) -> uvicorn.Config:
     limits = Limits(settings.max_body, settings.max_batch, settings.max_in_flight)
     return uvicorn.Config(
-        Answered(app(engine, limits)),
+        ShutdownMiddleware(app(engine, limits)),
         http="httptools",
         ws="none",
         lifespan="off",

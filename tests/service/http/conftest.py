@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
 
 from foretell import protocol
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine
 from foretell.service.http import Limits, app
-from foretell.service.http.service import Service
+from foretell.service.http.operation import Operation
 from tests.service.http.standin import KEYS, StandIn
 
+JSON = {"Content-Type": "application/json"}
 CAMPAIGN = {"name": "hero", "actions": ["a", "b"], "signals": ["none", "click"]}
 
 
@@ -24,14 +26,14 @@ class Served:
 
     def __init__(
         self,
-        engine: Service,
+        engine: Engine | StandIn,
         keys: dict[protocol.Scope, str],
         portal: BlockingPortal,
         limits: Limits,
     ) -> None:
         self.engine = engine
         self.keys = keys
-        self.client = TestClient(app(engine, limits))
+        self.client = TestClient(app(cast("Engine", engine), limits))
         self.client.portal = portal
 
     def call(self, method: str, path: str, scope: protocol.Scope = "admin", **more: Any) -> Any:
@@ -54,6 +56,16 @@ SMALL = Limits(body=20_000, batch=500_000, in_flight=3)
 def portal() -> Iterator[BlockingPortal]:
     with start_blocking_portal() as portal:
         yield portal
+
+
+@pytest.fixture
+def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail a test that leaves a temporary file behind."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    yield
+    assert list(scratch.iterdir()) == []
 
 
 @pytest.fixture
@@ -82,3 +94,38 @@ def served(
     engine, keys = portal.call(start)
     yield Served(engine, keys, portal, SMALL)
     portal.call(engine.close)
+
+
+def post(served: Served, content: Any, path: str = "/v1/campaigns", **headers: str) -> Any:
+    return served.call("POST", path, content=content, headers={**JSON, **headers})
+
+
+def check_problem(answer: Any, status: int, name: str) -> None:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["cache-control"] == "no-store"
+    body = answer.json()
+    assert body["type"] == f"urn:foretell:problem:{name}"
+    assert body["status"] == status
+    assert body["title"]
+    assert body["detail"]
+
+
+def send(
+    served: Served, operation: Operation, headers: dict[str, str], decision: str | None = None
+) -> Any:
+    path = operation.path.replace("{unit:path}", "u1")
+    for name, value in {
+        "campaign": "hero",
+        "action": "a",
+        "decision": decision or served.decision(),
+        "key_id": "k1",
+    }.items():
+        path = path.replace(f"{{{name}}}", value)
+    more: dict[str, Any] = {}
+    if operation.media != (b"application/json",):
+        headers = {**headers, "Content-Type": operation.media[0].decode()}
+        more["content"] = b'{"events": [{}]}' if operation.name == "batch" else b"nothing"
+    elif operation.request is not None:
+        more["json"] = operation.example
+    return served.client.request(operation.method, path, headers=headers, **more)

@@ -29,7 +29,7 @@ class StandIn:
     def __init__(self) -> None:
         self.open = True
         self.views: dict[str, protocol.CampaignView] = {}
-        self.lines: dict[str, list[protocol.RecordView]] = {}
+        self.records: dict[str, list[protocol.RecordView]] = {}
         self.decided: dict[str, str] = {}
         self.repeated: dict[tuple[str, str], protocol.DecisionAnswer] = {}
         self.scopes: dict[str, frozenset[protocol.Scope]] = {
@@ -42,7 +42,7 @@ class StandIn:
         return protocol.Health("ok") if self.open else protocol.Health("closed", "the disk is full")
 
     def gauges(self) -> dict[str, float]:
-        return {"log_head": float(sum(map(len, self.lines.values())))}
+        return {"log_head": float(sum(map(len, self.records.values())))}
 
     def identify(self, bearer: str) -> frozenset[protocol.Scope] | None:
         return self.scopes.get(bearer)
@@ -50,17 +50,17 @@ class StandIn:
     def _write(self, campaign: str, kind: str, body: dict[str, Any]) -> None:
         if not self.open:
             raise LogClosed("the log cannot be written: the disk is full")
-        lines = self.lines[campaign]
-        lines.append(protocol.RecordView(len(lines) + 1, NOW, kind, body))
+        records = self.records[campaign]
+        records.append(protocol.RecordView(len(records) + 1, NOW, kind, body))
 
     async def decide(
-        self, campaign: str, ask: protocol.DecisionRequest
+        self, campaign: str, request: protocol.DecisionRequest
     ) -> tuple[protocol.DecisionAnswer, bool]:
         view = self.campaign(campaign)
-        if ask.decision_key is not None and (campaign, ask.decision_key) in self.repeated:
-            return self.repeated[campaign, ask.decision_key], False
+        if request.decision_key is not None and (campaign, request.decision_key) in self.repeated:
+            return self.repeated[campaign, request.decision_key], False
         known = [one.action for one in view.actions if one.status == "active"]
-        eligible = [one for one in ask.eligible or known if one in known]
+        eligible = [one for one in request.eligible or known if one in known]
         if view.status != "running":
             raise Conflict(f"the campaign is {view.status}: start it")
         if not eligible:
@@ -69,8 +69,8 @@ class StandIn:
         answer = protocol.DecisionAnswer(token, eligible[0], 1.0, "stand-in", NOW, "policy")
         self._write(campaign, "decision", {"round": len(self.decided), "action": eligible[0]})
         self.decided[token] = campaign
-        if ask.decision_key is not None:
-            self.repeated[campaign, ask.decision_key] = answer
+        if request.decision_key is not None:
+            self.repeated[campaign, request.decision_key] = answer
         return answer, True
 
     def _campaign_of(self, decision_id: str) -> protocol.CampaignView:
@@ -121,7 +121,7 @@ class StandIn:
         fields["actions"] = [protocol.ActionView(one, "active") for one in campaign.actions]
         view = protocol.CampaignView(**fields, created_at=NOW, version=1)
         self.views[campaign.name] = view
-        self.lines[campaign.name] = []
+        self.records[campaign.name] = []
         self._write(campaign.name, "created", {"config": fields["name"]})
         return view
 
@@ -190,7 +190,7 @@ class StandIn:
 
     async def report(self, name: str) -> protocol.CampaignReport:
         view = self.campaign(name)
-        log = protocol.LogReport(len(self.lines[name]), NOW, "00")
+        log = protocol.LogReport(len(self.records[name]), NOW, "00")
         return protocol.CampaignReport(
             name, view.status, view.policy, protocol.ReportCounts(), [], [], log
         )
@@ -209,12 +209,12 @@ class StandIn:
 
     async def record_page(self, name: str, after: int, limit: int) -> protocol.RecordPage:
         self.campaign(name)
-        lines = [line for line in self.lines[name] if line.seq > after][:limit]
-        return protocol.RecordPage(lines, lines[-1].seq if lines else after)
+        records = [record for record in self.records[name] if record.seq > after][:limit]
+        return protocol.RecordPage(records, records[-1].seq if records else after)
 
     async def export(self, name: str) -> AsyncIterator[protocol.RecordView]:
-        for line in self.lines[name]:
-            yield line
+        for record in self.records[name]:
+            yield record
 
     async def erase(self, name: str, unit: str) -> protocol.ErasedUnit:
         self.campaign(name)

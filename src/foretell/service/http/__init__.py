@@ -1,10 +1,10 @@
 """The service over HTTP: plain ASGI around the engine.
 
-A newcomer reads `table` (what can be asked for), `endpoint` (the way of a request) and `refusal`
-(what a client is told when something goes wrong).
+A newcomer reads `routes` (what can be asked for), `endpoint` (the way of a request), `handlers`
+(what each operation asks of the engine) and `problems` (the answer when something goes wrong).
 """
 
-from foretell.service.http.app import app
-from foretell.service.http.limits import Limits
+from foretell.service.http.app import ShutdownMiddleware, app
+from foretell.service.http.bodies import Limits
 
-__all__ = ["Limits", "app"]
+__all__ = ["Limits", "ShutdownMiddleware", "app"]

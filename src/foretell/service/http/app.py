@@ -1,51 +1,70 @@
-"""The whole HTTP layer as one application."""
+"""The whole HTTP layer as one application, and what answers when the server stops it."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from foretell.service.http.call import Shared, encode
-from foretell.service.http.deliver import deliver
+from foretell.service.engine import Engine
+from foretell.service.http.bodies import Limits
+from foretell.service.http.docs_page import render_docs
 from foretell.service.http.endpoint import Resource
-from foretell.service.http.limits import Limits
 from foretell.service.http.metrics import Metrics
-from foretell.service.http.openapi import document
-from foretell.service.http.operation import Operation
-from foretell.service.http.page import render
-from foretell.service.http.refusal import refuse
-from foretell.service.http.service import Service
-from foretell.service.http.table import OPERATIONS
-from foretell.service.model.errors import NotFound
+from foretell.service.http.openapi import openapi_document
+from foretell.service.http.operation import AppState, Operation
+from foretell.service.http.problems import problem_response
+from foretell.service.http.responses import encode, send_response
+from foretell.service.http.routes import OPERATIONS
+from foretell.service.model.errors import LogClosed, NotFound
 
 
-def app(engine: Service, limits: Limits | None = None) -> Router:
-    """Make the application that serves `engine`, which is open and stays the caller's to close."""
-    described = document(OPERATIONS)
+def app(engine: Engine, limits: Limits | None = None) -> Router:
+    """Return the application that serves `engine`, which the caller opens and closes."""
+    document = openapi_document(OPERATIONS)
     metrics = Metrics(engine.gauges)
-    shared = Shared(
-        engine, limits or Limits(), metrics, encode(described), render(described).encode()
+    state = AppState(
+        engine, limits or Limits(), metrics, encode(document), render_docs(document).encode()
     )
     by_path: dict[str, list[Operation]] = {}
     for operation in OPERATIONS:
         by_path.setdefault(operation.path, []).append(operation)
-    routes = [Route(path, Resource(at, shared)) for path, at in by_path.items()]
+    routes = [Route(path, Resource(listed, state)) for path, listed in by_path.items()]
     router = Router(routes, redirect_slashes=False)
-    router.default = _nowhere(router.default, metrics.done("none"))
+    router.default = _not_found(router.default, metrics.done("none"))
     return router
 
 
-def _nowhere(otherwise: ASGIApp, done: Callable[[int, float], None]) -> ASGIApp:
+def _not_found(otherwise: ASGIApp, done: Callable[[int, float], None]) -> ASGIApp:
     """Answer what no route answers; `otherwise` closes what is not HTTP."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await otherwise(scope, receive, send)
             return
-        reply = refuse(NotFound("there is nothing at this address: /docs lists what there is"))
-        done(reply.status, 0.0)
-        await deliver(reply, "none", scope["method"], receive, send)
+        problem = NotFound("there is nothing at this address: /docs lists what there is")
+        done(problem.status, 0.0)
+        await send_response(problem_response(problem), "none", scope["method"], receive, send)
 
     return answer
+
+
+class ShutdownMiddleware:
+    """An application that answers a request that the stopping server cancels."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        """Answer in place of `inner` when it is cancelled."""
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            await self._inner(scope, receive, send)
+        except asyncio.CancelledError:
+            problem = LogClosed("the server stops before this is done: send the same again")
+            with suppress(RuntimeError):  # a response that has begun is cut off
+                response = problem_response(problem)
+                await send_response(response, "none", scope["method"], receive, send)

@@ -1,4 +1,4 @@
-"""Running operations: the way of every request, from its key to its reply, in plain ASGI."""
+"""The way of every request, from its key to its response, in plain ASGI."""
 
 from __future__ import annotations
 
@@ -10,34 +10,39 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from foretell import protocol
-from foretell.service.http.access import admit
-from foretell.service.http.body import check_media, parse, read
-from foretell.service.http.call import Call, Disconnected, Found, Shared
-from foretell.service.http.deliver import deliver
-from foretell.service.http.operation import Operation
-from foretell.service.http.query import parse_query
-from foretell.service.http.refusal import refuse, reply_to
-from foretell.service.model.errors import Overloaded, WrongMethod
+from foretell.service.engine import Engine
+from foretell.service.http.bodies import (
+    ClientDisconnected,
+    HeaderMap,
+    check_media,
+    parse_json,
+    parse_query,
+    read_body,
+)
+from foretell.service.http.operation import AppState, Operation, RequestContext
+from foretell.service.http.problems import error_response, problem_response
+from foretell.service.http.responses import send_response
+from foretell.service.model.errors import Forbidden, Overloaded, Unauthorized, WrongMethod
 
 
 class Endpoint:
-    """One operation: the gate, the key, the body, the handler, the reply, in this order."""
+    """One operation: the limit, the key, the body, the handler, the response, in this order."""
 
-    def __init__(self, operation: Operation, shared: Shared) -> None:
+    def __init__(self, operation: Operation, state: AppState) -> None:
         """Compile what can be compiled before the first request."""
         self._operation = operation
-        self._shared = shared
-        self._done = shared.metrics.done(operation.name)
+        self._state = state
+        self._done = state.metrics.done(operation.name)
         self._allowed: frozenset[protocol.Scope] = frozenset({operation.scope or "admin", "admin"})
         whole = operation.reads == "bytes"
-        self._limit = shared.limits.batch if whole else shared.limits.body
+        self._limit = state.limits.batch if whole else state.limits.body
         self._decoder = msgspec.json.Decoder(operation.request or Any)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         began = perf_counter()
-        shared, operation = self._shared, self._operation
-        shared.in_flight += 1
+        state, operation = self._state, self._operation
+        state.in_flight += 1
         try:
             try:
                 headers = dict(scope["headers"])
@@ -46,42 +51,59 @@ class Endpoint:
                 query = operation.query and parse_query(operation.query, scope["query_string"])
                 body = None if operation.request is None else await self._body(headers, receive)
                 params = scope["path_params"]
-                call = Call(shared, shared.engine, params, scope, body, query, receive)
-                reply = await operation.handler(call)
-            except Disconnected:
+                context = RequestContext(state, state.engine, params, scope, body, query, receive)
+                response = await operation.handler(context)
+            except ClientDisconnected:
                 self._done(499, perf_counter() - began)
                 return
-            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a reply
-                reply = reply_to(error, operation.name)
-            self._done(reply.status, perf_counter() - began)
-            await deliver(reply, operation.name, scope["method"], receive, send)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a response
+                response = error_response(error, operation.name)
+            self._done(response.status, perf_counter() - began)
+            await send_response(response, operation.name, scope["method"], receive, send)
         finally:
-            shared.in_flight -= 1
+            state.in_flight -= 1
 
-    def _let_in(self, headers: Found) -> None:
-        shared = self._shared
-        if shared.in_flight > shared.limits.in_flight:
+    def _let_in(self, headers: HeaderMap) -> None:
+        state = self._state
+        if state.in_flight > state.limits.in_flight:
             raise Overloaded("too many requests are being served: try again soon")
-        admit(shared.engine, headers.get(b"authorization"), self._allowed)
+        check_key(state.engine, headers.get(b"authorization"), self._allowed)
 
-    async def _body(self, headers: Found, receive: Receive) -> Any:
+    async def _body(self, headers: HeaderMap, receive: Receive) -> Any:
         operation = self._operation
         if operation.reads == "stream":
             return check_media(headers, operation.media)
-        body = await read(receive, headers, self._limit)
+        body = await read_body(receive, headers, self._limit)
         if not body and operation.optional:
             return operation.request()
         media = check_media(headers, operation.media)
-        return parse(self._decoder, body) if operation.reads == "parsed" else (media, body)
+        return parse_json(self._decoder, body) if operation.reads == "parsed" else (media, body)
+
+
+def check_key(engine: Engine, sent: bytes | None, allowed: frozenset[protocol.Scope]) -> None:
+    """Raise unless the key that was sent has one of the allowed scopes; never name the key.
+
+    Keys are checked before anything of the body is read.
+    """
+    if sent is None:
+        raise Unauthorized("no key was sent: send the header Authorization: Bearer <key>")
+    scheme, _, key = sent.partition(b" ")
+    if scheme.lower() != b"bearer":
+        raise Unauthorized("the key must be sent as Authorization: Bearer <key>")
+    scopes = engine.identify(key.strip().decode("ascii")) if key.isascii() else None
+    if scopes is None:
+        raise Unauthorized("the key is not valid: ask for a new one")
+    if scopes.isdisjoint(allowed):
+        raise Forbidden(f"this needs a key with the scope {' or '.join(sorted(allowed))}")
 
 
 class Resource:
     """What stands at one path: its operations by method."""
 
-    def __init__(self, operations: Sequence[Operation], shared: Shared) -> None:
-        """Return every GET its HEAD."""
-        self._done = shared.metrics.done("none")
-        self._endpoints = {one.method: Endpoint(one, shared) for one in operations}
+    def __init__(self, operations: Sequence[Operation], state: AppState) -> None:
+        """Add HEAD where there is GET."""
+        self._done = state.metrics.done("none")
+        self._endpoints = {one.method: Endpoint(one, state) for one in operations}
         if "GET" in self._endpoints:
             self._endpoints["HEAD"] = self._endpoints["GET"]
         self._allow = b"allow", ", ".join(sorted(self._endpoints)).encode()
@@ -94,4 +116,5 @@ class Resource:
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         problem = WrongMethod("this address does not know this method: see the header Allow")
         self._done(problem.status, 0.0)
-        await deliver(refuse(problem, self._allow), "none", scope["method"], receive, send)
+        response = problem_response(problem, self._allow)
+        await send_response(response, "none", scope["method"], receive, send)

@@ -1,4 +1,4 @@
-"""What Prometheus is told: this layer's own counts and the engine's numbers.
+"""Metrics for Prometheus: the counts of this layer and the numbers of the engine.
 
 The counts are plain integers, since one event loop counts them: a locked counter costs several
 times as much, on every request. They become metrics when somebody looks.

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from foretell import protocol
-from foretell.service.http.call import JSON
+from foretell.service.http.bodies import JSON
 from foretell.service.http.operation import Operation, Success
-from foretell.service.http.refusal import PROBLEM
+from foretell.service.http.problems import PROBLEM
 from foretell.service.model import errors as problems
 
 _REF = "#/components/schemas/{name}"
@@ -56,7 +56,7 @@ def problems_of(operation: Operation) -> list[type[problems.RequestProblem]]:
     return sorted(found, key=lambda problem: (problem.status, problem.name))
 
 
-def document(operations: Sequence[Operation]) -> dict[str, Any]:
+def openapi_document(operations: Sequence[Operation]) -> dict[str, Any]:
     """Describe every operation."""
     schemas = _Schemas(operations)
     paths: dict[str, dict[str, Any]] = {}

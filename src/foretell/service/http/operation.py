@@ -1,22 +1,60 @@
-"""What an operation is: one row of the table that makes the routes and the OpenAPI document."""
+"""What an operation is: its row in the table of routes, its handler, and what that is given."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
+from starlette.types import Receive, Scope
 
 from foretell import protocol
-from foretell.service.http.call import JSON, Call, Reply
-from foretell.service.http.query import NoQuery
-from foretell.service.model.errors import RequestProblem
+from foretell.service.engine import Engine
+from foretell.service.http.bodies import JSON, Limits, NoQuery
+from foretell.service.http.metrics import Metrics
+from foretell.service.http.responses import Response
+from foretell.service.model.errors import Conflict, NotFound, RequestProblem, Unusable
 
-Handler: TypeAlias = Callable[[Call], Awaitable[Reply]]
+CAMPAIGN = "/v1/campaigns/{campaign}"
+DECISION = "/v1/decisions/{decision}"
+
+
+class AppState:
+    """What all requests have in common."""
+
+    __slots__ = ("docs_page", "document", "engine", "in_flight", "limits", "metrics")
+
+    def __init__(
+        self, engine: Engine, limits: Limits, metrics: Metrics, document: bytes, docs_page: bytes
+    ) -> None:
+        """Start with no request in flight; `document` is OpenAPI's, `docs_page` shows it."""
+        self.engine = engine
+        self.limits = limits
+        self.metrics = metrics
+        self.document = document
+        self.docs_page = docs_page
+        self.in_flight = 0
+
+
+class RequestContext(NamedTuple):
+    """A request that was let in: `body` and `query` are as its row in the table says."""
+
+    state: AppState
+    engine: Engine
+    params: dict[str, str]
+    """The parameters in the path."""
+    scope: Scope
+    body: Any
+    query: Any
+    receive: Receive
+
+
+Handler: TypeAlias = Callable[[RequestContext], Awaitable[Response]]
 
 
 class Success(Struct, frozen=True):
-    """An answer that says that it is done."""
+    """A response that says that it is done."""
 
     status: int
     what: str
@@ -26,7 +64,7 @@ class Success(Struct, frozen=True):
     media: tuple[bytes, ...] = (JSON,)
     """Media types of a body; more than one, or none at all, only where there is no `kind`."""
     links: tuple[tuple[str, str, str], ...] = ()
-    """What can be done next: an operation, its parameter, the field of the answer to take."""
+    """What can be done next: an operation, its parameter, the field of the body to take."""
 
 
 class Operation(Struct, frozen=True):
@@ -50,9 +88,55 @@ class Operation(Struct, frozen=True):
     optional: bool = False
     """Whether no body at all means the defaults."""
     query: type[protocol.RequestBody] | None = NoQuery
-    """The parameters after `?`; None: whatever stands there is passed over."""
+    """The parameters after `?`; None: whatever stands there is ignored."""
     if_match: bool = False
+    """Whether the header If-Match is read."""
     raises: tuple[type[RequestProblem], ...] = ()
     """What the engine may refuse with, apart from a closed log."""
     example: Any = None
     """A body to show."""
+
+
+def feedback_operation(
+    name: str, handler: Handler, summary: str, request: Any, example: dict[str, Any]
+) -> Operation:
+    """Return an operation that reports something about one decision."""
+    return Operation(
+        name,
+        "POST",
+        f"{DECISION}/{name}",
+        handler,
+        summary,
+        (Success(200, "What became of the event.", protocol.Receipt),),
+        "Feedback",
+        scope="feedback",
+        request=request,
+        raises=(NotFound, Conflict),
+        example=example,
+    )
+
+
+def campaign_operation(
+    name: str, method: str, path: str, handler: Handler, summary: str, **more: Any
+) -> Operation:
+    """Return an operation that does something with one campaign and shows it."""
+    operation = Operation(
+        name,
+        method,
+        CAMPAIGN + path,
+        handler,
+        summary,
+        (Success(200, "The campaign as it is now.", protocol.CampaignView, ("ETag",)),),
+        "Campaigns",
+        scope="read" if method == "GET" else "admin",
+        raises=(NotFound,) if method == "GET" else (NotFound, Conflict, Unusable),
+    )
+    return replace(operation, **more)
+
+
+def open_operation(
+    path: str, handler: Handler, summary: str, answer: Success, **more: Any
+) -> Operation:
+    """Return an operation that shows something to whoever asks, without a key."""
+    name = path.strip("/").partition(".")[0]
+    return Operation(name, "GET", path, handler, summary, (answer,), "Service", query=None, **more)

@@ -123,6 +123,14 @@ class Internal(RequestProblem):
     status = 500
 
 
+class NotInstalled(RequestProblem):
+    """The service lacks an optional part that this needs."""
+
+    name = "not-installed"
+    title = "A part of the service is not installed"
+    status = 501
+
+
 class LogClosed(RequestProblem):
     """The log cannot be written now, so nothing is taken in."""
 

@@ -1,7 +1,8 @@
-"""Each scope can do what it may and nothing else, and no key is ever shown."""
+"""Each scope can do what it may and nothing else, no key is ever shown, and a crowd is refused."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any, get_args
 
@@ -9,12 +10,14 @@ import pytest
 
 from foretell import protocol
 from foretell.service.http.operation import Operation
-from foretell.service.http.table import OPERATIONS
-from tests.service.http.conftest import CAMPAIGN, Served
+from foretell.service.http.routes import OPERATIONS
+from tests.service.http.conftest import SMALL, Served, check_problem, send
 from tests.service.http.standin import StandIn
 
 SCOPES: tuple[protocol.Scope, ...] = get_args(protocol.Scope)
+
 KEYED = [one for one in OPERATIONS if one.scope is not None]
+
 MAY: dict[str, set[str]] = {
     "decide": {"decide"},
     "feedback": {"signal", "reward", "batch"},
@@ -25,26 +28,6 @@ MAY: dict[str, set[str]] = {
     },
     "admin": {one.name for one in KEYED},
 }
-
-
-def send(
-    served: Served, operation: Operation, headers: dict[str, str], decision: str | None = None
-) -> Any:
-    path = operation.path.replace("{unit:path}", "u1")
-    for name, value in {
-        "campaign": "hero",
-        "action": "a",
-        "decision": decision or served.decision(),
-        "key_id": "k1",
-    }.items():
-        path = path.replace(f"{{{name}}}", value)
-    more: dict[str, Any] = {}
-    if operation.media != (b"application/json",):
-        headers = {**headers, "Content-Type": operation.media[0].decode()}
-        more["content"] = b'{"events": [{}]}' if operation.name == "batch" else b"nothing"
-    elif operation.request is not None:
-        more["json"] = operation.example
-    return served.client.request(operation.method, path, headers=headers, **more)
 
 
 def test_the_scopes_are_those_of_the_contract() -> None:
@@ -134,19 +117,42 @@ def test_keys_are_in_no_answer_and_no_log(served: Served, caplog: pytest.LogCapt
     assert not any(secret in line for secret in secrets for line in ours)
 
 
-def test_an_unknown_failure_says_nothing_and_logs_where(
-    broken: Served, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+def test_more_requests_than_are_allowed_at_once_are_429(
+    broken: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(self: StandIn, campaign: protocol.NewCampaign) -> protocol.CampaignView:
-        raise KeyError(campaign.name)
+    inside, go_on, full = [], asyncio.Event(), asyncio.Event()
 
-    monkeypatch.setattr(StandIn, "create", fail)
-    answer = broken.call("POST", "/v1/campaigns", json=CAMPAIGN)
-    assert answer.status_code == 500
-    assert answer.json()["type"] == "urn:foretell:problem:internal"
-    assert "hero" not in answer.text
-    assert "KeyError" not in answer.text
-    (record,) = [one for one in caplog.records if one.name == "foretell.service"]
-    assert "KeyError" in record.getMessage()
-    assert "test_access.py" in record.getMessage()
-    assert "hero" not in record.getMessage()
+    async def wait(self: StandIn, name: str) -> protocol.CampaignReport:
+        inside.append(name)
+        if len(inside) == SMALL.in_flight:
+            full.set()
+        await go_on.wait()
+        return await report(self, name)
+
+    report = StandIn.report
+    monkeypatch.setattr(StandIn, "report", wait)
+    broken.decision()
+    portal = broken.client.portal
+    assert portal is not None
+
+    async def crowd() -> tuple[list[int], Any]:
+        from httpx2 import ASGITransport, AsyncClient
+
+        headers = {"Authorization": f"Bearer {broken.keys['read']}"}
+        transport = ASGITransport(broken.client.app)
+        async with AsyncClient(transport=transport, base_url="http://test") as client:
+            path = "/v1/campaigns/hero/report"
+            first = [asyncio.ensure_future(client.get(path, headers=headers)) for _ in range(3)]
+            await full.wait()
+            refused = await client.get(path, headers=headers)
+            alive = await client.get("/livez")
+            go_on.set()
+            codes = [(await one).status_code for one in first] + [alive.status_code]
+            monkeypatch.setattr(StandIn, "report", report)
+            codes.append((await client.get(path, headers=headers)).status_code)
+            return codes, refused
+
+    codes, refused = portal.call(crowd)
+    check_problem(refused, 429, "overloaded")
+    assert int(refused.headers["retry-after"]) >= 1
+    assert codes == [200] * 5

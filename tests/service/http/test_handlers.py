@@ -1,4 +1,4 @@
-"""Feedback by HTTP: ids that are not ours, batches of which each event stands alone."""
+"""Campaigns, decisions and feedback by HTTP: versions, addresses, ids, batches."""
 
 from __future__ import annotations
 
@@ -10,15 +10,119 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from foretell.service.http.feedback import lines
-from tests.service.http.conftest import Served
+from foretell.protocol.words import MAX_BATCH_EVENTS
+from foretell.service.http.bodies import split_ndjson
+from tests.service.http.conftest import CAMPAIGN, Served
+
+HERO = "/v1/campaigns/hero"
 
 NDJSON = {"Content-Type": "application/x-ndjson"}
-VERDICTS = {"accepted", "duplicate", "late", "parked", "rejected"}
+
+STATUSES = {"accepted", "duplicate", "late", "parked", "rejected"}
 
 
-def batch(served: Served, body: bytes) -> Any:
-    return served.call("POST", "/v1/events/batch", "feedback", content=body, headers=NDJSON)
+def make(served: Served) -> Any:
+    answer = served.call("POST", "/v1/campaigns", json=CAMPAIGN)
+    assert answer.status_code == 201, answer.text
+    return answer
+
+
+def test_what_is_made_has_an_address_and_a_version(served: Served) -> None:
+    made = make(served)
+    assert made.headers["location"] == HERO
+    assert made.headers["etag"] == f'"{made.json()["version"]}"'
+    shown = served.call("GET", made.headers["location"], "read")
+    assert shown.json() == made.json()
+    assert shown.headers["etag"] == made.headers["etag"]
+    listed = served.call("GET", "/v1/campaigns", "read").json()["campaigns"]
+    assert listed == [made.json()]
+    decided = served.call("POST", f"{HERO}/decisions", "decide")
+    location = f"/v1/decisions/{decided.json()['decision_id']}"
+    assert (decided.status_code, decided.headers["location"]) == (201, location)
+    assert served.call("GET", location, "read").status_code == 200
+    added = served.call("POST", f"{HERO}/actions", json={"action": "c"})
+    assert (added.status_code, added.headers["location"]) == (201, f"{HERO}/actions/c")
+    key = served.call("POST", "/v1/keys", json={"name": "x", "scopes": ["read"]})
+    assert (key.status_code, key.headers["location"]) == (201, f"/v1/keys/{key.json()['id']}")
+
+
+def test_the_same_decision_key_gives_the_same_decision(served: Served) -> None:
+    make(served)
+    body = {"decision_key": "k"}
+    first = served.call("POST", f"{HERO}/decisions", json=body)
+    again = served.call("POST", f"{HERO}/decisions", json=body)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json() == again.json()
+
+
+CHANGES: list[tuple[str, str, Any]] = [
+    ("PATCH", "", {"explore": 0.1}),
+    ("POST", "/pause", None),
+    ("POST", "/start", None),
+    ("POST", "/actions", {"action": "c"}),
+    ("PATCH", "/actions/a", {"status": "paused"}),
+    ("POST", "/refit", None),
+    ("POST", "/stop", None),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), CHANGES)
+def test_a_change_needs_the_version_that_it_names(
+    served: Served, method: str, path: str, body: Any
+) -> None:
+    tag = make(served).headers["etag"]
+    for wrong in ('"0"', f"W/{tag}", f'W/{tag}, "0"', "nonsense", tag.strip('"'), '""', ""):
+        answer = served.call(method, HERO + path, json=body, headers={"If-Match": wrong})
+        assert answer.status_code == 412, wrong
+        assert answer.json()["type"] == "urn:foretell:problem:stale"
+    answer = served.call(method, HERO + path, json=body, headers={"If-Match": f'"0", {tag}'})
+    assert answer.status_code in {200, 201}, answer.text
+    if path != "/start":
+        assert answer.headers["etag"] != tag
+        stale = served.call(method, HERO + path, json=body, headers={"If-Match": tag})
+        assert stale.status_code == 412
+
+
+@pytest.mark.parametrize("headers", [{}, {"If-Match": "*"}])
+def test_without_a_version_any_will_do(served: Served, headers: dict[str, str]) -> None:
+    make(served)
+    for method, path, body in CHANGES:
+        answer = served.call(method, HERO + path, json=body, headers=headers)
+        assert answer.status_code in {200, 201}, (path, answer.text)
+    for tag in ("*", '"1"'):
+        gone = served.call("POST", "/v1/campaigns/none/stop", headers={"If-Match": tag})
+        assert gone.status_code == 404
+
+
+def test_a_unit_may_have_any_name(served: Served) -> None:
+    make(served)
+    for unit in ("u1", "a%2Fb", "a/b", "%C3%A9", "%20"):
+        answer = served.call("DELETE", f"{HERO}/units/{unit}")
+        assert (answer.status_code, answer.json()) == (200, {"decisions": 0})
+    for unit in ("", "x" * 201):
+        assert served.call("DELETE", f"{HERO}/units/{unit}").status_code == 422
+
+
+def test_reports_are_of_the_campaign(served: Served) -> None:
+    served.decision()
+    for name in ("report", "timeseries", "delays", "signals", "changes"):
+        answer = served.call("GET", f"{HERO}/{name}", "read")
+        assert answer.json()["campaign"] == "hero"
+        assert served.call("GET", f"/v1/campaigns/none/{name}", "read").status_code == 404
+
+
+def test_the_log_is_read_page_by_page(served: Served) -> None:
+    served.decision()
+    served.decision()
+    after, seen = 0, []
+    while True:
+        page = served.call("GET", f"{HERO}/events?after={after}&limit=1", "read").json()
+        if not page["events"]:
+            break
+        seen += page["events"]
+        after = page["next"]
+    assert [one["type"] for one in seen] == ["created", "decision", "decision"]
+    assert len({one["seq"] for one in seen}) == 3
 
 
 def test_a_signal_and_a_reward_are_taken_in(served: Served) -> None:
@@ -29,7 +133,7 @@ def test_a_signal_and_a_reward_are_taken_in(served: Served) -> None:
     ):
         answer = served.call("POST", f"/v1/decisions/{decision}/{path}", "feedback", json=body)
         assert answer.status_code == 200, answer.text
-        assert answer.json()["status"] in VERDICTS
+        assert answer.json()["status"] in STATUSES
         assert answer.json()["event_id"] == body["event_id"]
     history = served.call("GET", f"/v1/decisions/{decision}", "read")
     assert history.json()["decision_id"] == decision
@@ -69,6 +173,10 @@ def test_forged_truncated_and_foreign_ids_are_404(served: Served) -> None:
 def test_no_made_up_id_is_known(served: Served, token: str) -> None:
     if token not in {".", ".."}:
         assert served.call("GET", f"/v1/decisions/{token}").status_code == 404
+
+
+def batch(served: Served, body: bytes) -> Any:
+    return served.call("POST", "/v1/events/batch", "feedback", content=body, headers=NDJSON)
 
 
 def test_a_batch_takes_each_event_for_itself(served: Served) -> None:
@@ -114,9 +222,9 @@ def test_bad_lines_are_named_and_harm_no_other(served: Served) -> None:
 def test_an_empty_batch_is_422_and_a_long_one_413(served: Served) -> None:
     assert batch(served, b"\n\n").status_code == 422
     assert batch(served, b"").status_code == 422
-    assert batch(served, b"{}\n" * 2000).status_code == 200
-    assert batch(served, b"{}\n" * 2001).status_code == 413
-    for count, status in ((0, 422), (2000, 200), (2001, 413)):
+    assert batch(served, b"{}\n" * MAX_BATCH_EVENTS).status_code == 200
+    assert batch(served, b"{}\n" * (MAX_BATCH_EVENTS + 1)).status_code == 413
+    for count, status in ((0, 422), (MAX_BATCH_EVENTS, 200), (MAX_BATCH_EVENTS + 1, 413)):
         answer = served.call("POST", "/v1/events/batch", json={"events": [{}] * count})
         assert answer.status_code == status
 
@@ -164,10 +272,10 @@ line = st.one_of(
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(sent=st.lists(line, min_size=1, max_size=8))
-def test_any_lines_get_a_verdict_each(served: Served, sent: list[bytes]) -> None:
+def test_any_lines_get_a_receipt_each(served: Served, sent: list[bytes]) -> None:
     decision = served.decision().encode()
     body = b"\n".join(sent).replace(b"DECISION", decision)
-    numbered = lines(body)
+    numbered = split_ndjson(body)
     answer = batch(served, body)
     if not numbered:
         assert answer.status_code == 422
@@ -176,6 +284,6 @@ def test_any_lines_get_a_verdict_each(served: Served, sent: list[bytes]) -> None
     results = answer.json()["results"]
     assert len(results) == len(numbered)
     for (number, _), one in zip(numbered, results, strict=True):
-        assert one["status"] in VERDICTS
+        assert one["status"] in STATUSES
         if one["status"] == "rejected":
             assert one["detail"].startswith(f"line {number}: ")

@@ -1,0 +1,205 @@
+"""The handlers of decisions, feedback, campaigns and reports.
+
+Each asks the engine one thing and makes a response of it. Those of the service itself are in
+`service_handlers`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+from msgspec import Raw
+
+from foretell import protocol
+from foretell.protocol.words import MAX_BATCH_EVENTS
+from foretell.service.http.bodies import NDJSON, parse_json, split_ndjson
+from foretell.service.http.operation import Handler, RequestContext
+from foretell.service.http.responses import Response, encode
+from foretell.service.model.errors import Stale, TooLarge, Unusable
+
+_TAG = re.compile(rb'(W/)?"([^"]*)"')
+
+# Decisions and feedback
+
+
+async def decide(context: RequestContext) -> Response:
+    """Choose an action."""
+    answer, new = await context.engine.decide(context.params["campaign"], context.body)
+    context.state.metrics.decisions[answer.mode] += 1
+    location = b"/v1/decisions/" + answer.decision_id.encode()
+    return Response(201 if new else 200, encode(answer), ((b"location", location),))
+
+
+async def get_decision(context: RequestContext) -> Response:
+    """Return all that is known about a decision."""
+    return Response(200, encode(await context.engine.history(context.params["decision"])))
+
+
+async def signal(context: RequestContext) -> Response:
+    """Take in a signal."""
+    receipt = await context.engine.signal(context.params["decision"], context.body)
+    return _receipt(context, receipt)
+
+
+async def reward(context: RequestContext) -> Response:
+    """Take in a reward, or a correction of one."""
+    receipt = await context.engine.reward(context.params["decision"], context.body)
+    return _receipt(context, receipt)
+
+
+def _receipt(context: RequestContext, receipt: protocol.Receipt) -> Response:
+    context.state.metrics.feedback[receipt.status] += 1
+    return Response(200, encode(receipt))
+
+
+class _EventsOfAnyNumber(protocol.RequestBody):
+    """A batch of any length: one that is too long is 413, not 422."""
+
+    events: list[Raw]
+
+
+_batch_decoder = msgspec.json.Decoder(_EventsOfAnyNumber)
+
+
+async def batch(context: RequestContext) -> Response:
+    """Take in many events; what is wrong with one does not touch the others."""
+    media, body = context.body
+    if media == NDJSON:
+        lines = split_ndjson(body)
+        receipts = await _take_in(context, [Raw(line) for _, line in lines])
+        for (number, _), receipt in zip(lines, receipts, strict=True):
+            if receipt.status == "rejected":
+                receipt.detail = f"line {number}: {receipt.detail}"
+    else:
+        receipts = await _take_in(context, parse_json(_batch_decoder, body).events)
+    counters = context.state.metrics.feedback
+    for receipt in receipts:
+        counters[receipt.status] += 1
+    return Response(200, encode(protocol.BatchReceipt(receipts)))
+
+
+async def _take_in(context: RequestContext, events: list[Raw]) -> list[protocol.Receipt]:
+    if not events:
+        raise Unusable("a batch must have at least one event, got none")
+    if len(events) > MAX_BATCH_EVENTS:
+        raise TooLarge(
+            f"a batch must have at most {MAX_BATCH_EVENTS} events, got {len(events)}: send several"
+        )
+    return await context.engine.batch(events)
+
+
+# Campaigns, each with its version as an ETag
+
+
+def _campaign(view: protocol.CampaignView) -> Response:
+    return Response(200, encode(view), (_etag(view),))
+
+
+def _created(view: protocol.CampaignView, location: str) -> Response:
+    return Response(201, encode(view), (_etag(view), (b"location", location.encode())))
+
+
+def _etag(view: protocol.CampaignView) -> tuple[bytes, bytes]:
+    return b"etag", b'"%d"' % view.version
+
+
+def if_match_version(context: RequestContext) -> int | None:
+    """Return the version that If-Match asks for, None if any will do; 412 if it is another.
+
+    A list is met by any of its tags, `*` by every campaign, and a weak tag by none.
+    """
+    sent = [value for name, value in context.scope["headers"] if name == b"if-match"]
+    if not sent or b"*" in (value.strip() for value in sent):
+        return None
+    version = context.engine.campaign(context.params["campaign"]).version
+    tags = {tag for value in sent for weak, tag in _TAG.findall(value) if not weak}
+    if b"%d" % version not in tags:
+        raise Stale(
+            f'the campaign is at version "{version}", which If-Match does not name: '
+            f"read it again and repeat the change"
+        )
+    return version
+
+
+async def create_campaign(context: RequestContext) -> Response:
+    """Make a campaign."""
+    view = await context.engine.create(context.body)
+    return _created(view, f"/v1/campaigns/{view.name}")
+
+
+async def list_campaigns(context: RequestContext) -> Response:
+    """List every campaign."""
+    return Response(200, encode(protocol.CampaignList(context.engine.campaigns())))
+
+
+async def get_campaign(context: RequestContext) -> Response:
+    """Return one campaign."""
+    return _campaign(context.engine.campaign(context.params["campaign"]))
+
+
+async def patch_campaign(context: RequestContext) -> Response:
+    """Change a campaign."""
+    version = if_match_version(context)
+    return _campaign(await context.engine.patch(context.params["campaign"], context.body, version))
+
+
+def set_status(status: Literal["running", "paused", "stopped"]) -> Handler:
+    """Return the handler that starts, pauses or stops a campaign."""
+
+    async def handler(context: RequestContext) -> Response:
+        name, version = context.params["campaign"], if_match_version(context)
+        return _campaign(await context.engine.set_status(name, status, version))
+
+    return handler
+
+
+async def refit_campaign(context: RequestContext) -> Response:
+    """Let the policy read the whole log again."""
+    name, version = context.params["campaign"], if_match_version(context)
+    return _campaign(await context.engine.refit(name, version))
+
+
+async def add_action(context: RequestContext) -> Response:
+    """Add an action."""
+    name, version = context.params["campaign"], if_match_version(context)
+    view = await context.engine.add_action(name, context.body, version)
+    return _created(view, f"/v1/campaigns/{name}/actions/{context.body.action}")
+
+
+async def patch_action(context: RequestContext) -> Response:
+    """Pause, resume or retire an action."""
+    name, action = context.params["campaign"], context.params["action"]
+    version = if_match_version(context)
+    return _campaign(await context.engine.patch_action(name, action, context.body, version))
+
+
+async def erase_unit(context: RequestContext) -> Response:
+    """Forget a unit."""
+    unit = context.params["unit"]
+    if not 1 <= len(unit) <= 200:
+        raise Unusable(f"a unit must have 1 to 200 characters, got {len(unit)}")
+    return Response(200, encode(await context.engine.erase(context.params["campaign"], unit)))
+
+
+# Reports
+
+
+Report = Literal["report", "timeseries", "delays", "signals", "changes"]
+
+
+def report(name: Report) -> Handler:
+    """Return the handler that shows a report: the engine has a method of its name."""
+
+    async def handler(context: RequestContext) -> Response:
+        read = getattr(context.engine, name)
+        return Response(200, encode(await read(context.params["campaign"])))
+
+    return handler
+
+
+async def get_events(context: RequestContext) -> Response:
+    """Return records of the log, and where to go on."""
+    name, query = context.params["campaign"], context.query
+    return Response(200, encode(await context.engine.record_page(name, query.after, query.limit)))

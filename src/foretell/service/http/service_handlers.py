@@ -1,0 +1,109 @@
+"""The handlers of the service itself: keys, backups, probes, metrics and its description."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from foretell import protocol
+from foretell.errors import DamagedFile, InvalidInput
+from foretell.service.http.bodies import next_message
+from foretell.service.http.operation import RequestContext
+from foretell.service.http.responses import Response, encode, file_response
+from foretell.service.model.errors import LogClosed, TooLarge
+
+SQLITE = b"application/vnd.sqlite3"
+BYTES = b"application/octet-stream"
+_CHUNK = 1 << 20
+_ALIVE = encode(protocol.Health("ok"))
+_PAGE_HEADERS = (
+    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+
+async def make_key(context: RequestContext) -> Response:
+    """Make a key; this response is the only place where it can be read."""
+    made = await context.engine.make_key(context.body)
+    return Response(201, encode(made), ((b"location", f"/v1/keys/{made.id}".encode()),))
+
+
+async def list_keys(context: RequestContext) -> Response:
+    """List the valid keys."""
+    return Response(200, encode(protocol.KeyList(context.engine.keys())))
+
+
+async def revoke_key(context: RequestContext) -> Response:
+    """Make a key invalid."""
+    await context.engine.revoke_key(context.params["key_id"])
+    return Response(204)
+
+
+async def rotate_secret(context: RequestContext) -> Response:
+    """Sign decision ids with a new secret."""
+    return Response(201, encode(await context.engine.rotate()))
+
+
+async def backup(context: RequestContext) -> Response:
+    """Send the whole database as one file, taken while the service runs."""
+    write = context.engine.backup
+    return await file_response(context.scope["method"], write, "foretell-backup.db", SQLITE)
+
+
+async def restore(context: RequestContext) -> Response:
+    """Put a backup in place of the database; it may be as large as the disk allows."""
+    with TemporaryDirectory(prefix="foretell-") as directory:
+        path = Path(directory) / "restore.db"
+        try:
+            await _save_body(context, path)
+            return Response(200, encode(await context.engine.restore(str(path))))
+        except (DamagedFile, InvalidInput) as error:  # its name here means nothing to the sender
+            raise type(error)(str(error).replace(repr(str(path)), "what was sent")) from None
+        except OSError as error:
+            if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+                raise
+            raise TooLarge("the disk of the service has no room for this file") from None
+
+
+async def _save_body(context: RequestContext, path: Path) -> None:
+    with path.open("wb") as file:
+        more, waiting = True, bytearray()
+        while more:
+            message = await next_message(context.receive)
+            waiting += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(waiting) >= _CHUNK or not more:
+                await asyncio.to_thread(file.write, bytes(waiting))
+                waiting.clear()
+
+
+async def livez(_: RequestContext) -> Response:
+    """Say that the process runs."""
+    return Response(200, _ALIVE)
+
+
+async def readyz(context: RequestContext) -> Response:
+    """Return whether the log can be written."""
+    health = context.engine.health()
+    if health.status != "ok":
+        raise LogClosed(health.detail or "the log cannot be written")
+    return Response(200, encode(health))
+
+
+async def metrics(context: RequestContext) -> Response:
+    """Return every metric."""
+    return Response(200, context.state.metrics.text(), media=CONTENT_TYPE_LATEST.encode())
+
+
+async def openapi(context: RequestContext) -> Response:
+    """Return the OpenAPI document."""
+    return Response(200, context.state.document)
+
+
+async def docs(context: RequestContext) -> Response:
+    """Return the OpenAPI document as a page that loads nothing from anywhere."""
+    return Response(200, context.state.docs_page, _PAGE_HEADERS, b"text/html; charset=utf-8")

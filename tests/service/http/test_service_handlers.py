@@ -1,0 +1,92 @@
+"""Backups and restores: streamed, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+
+import pytest
+from starlette.types import Message
+
+from foretell import protocol
+from tests.service.http.conftest import Served
+from tests.service.http.standin import StandIn
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
+
+SQLITE = {"Content-Type": "application/vnd.sqlite3"}
+
+
+def test_a_backup_can_be_restored(served: Served) -> None:
+    decision = served.decision()
+    copy = served.call("GET", "/v1/backup")
+    assert copy.content.startswith(b"SQLite format 3\0")
+    assert int(copy.headers["content-length"]) == len(copy.content)
+    served.decision()
+    pieces = (copy.content[i : i + 50_000] for i in range(0, len(copy.content), 50_000))
+    answer = served.call("POST", "/v1/restore", content=pieces, headers=SQLITE)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["head"] > 0
+    assert served.call("GET", f"/v1/decisions/{decision}").status_code == 200
+    if isinstance(served.engine, StandIn):
+        assert served.engine.restored == copy.content
+    else:
+        page = served.call("GET", "/v1/campaigns/hero/events").json()
+        assert [one["type"] for one in page["events"]] == ["created", "decision"]
+
+
+@pytest.mark.parametrize("body", [b"", b"nonsense", b"SQLite format 2\0" + bytes(5000)])
+def test_what_is_no_backup_is_422_and_changes_nothing(served: Served, body: bytes) -> None:
+    decision = served.decision()
+    answer = served.call("POST", "/v1/restore", content=body, headers=SQLITE)
+    assert answer.status_code == 422, answer.text
+    assert "restore.db" not in answer.text, "a name that means nothing to the sender"
+    assert served.call("GET", f"/v1/decisions/{decision}").status_code == 200
+
+
+def test_a_backup_is_not_sent_as_a_form(served: Served) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = served.call("POST", "/v1/restore", content=b"x", headers=form)
+    assert answer.status_code == 415
+
+
+def test_an_upload_that_is_cut_off_changes_nothing(broken: Served) -> None:
+    messages: list[Message] = [
+        {"type": "http.request", "body": b"SQLite format 3\0", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return messages.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    key = f"Bearer {broken.keys['admin']}".encode()
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/restore",
+        "query_string": b"",
+        "headers": [(b"authorization", key), (b"content-type", b"application/vnd.sqlite3")],
+    }
+    asyncio.run(broken.client.app(scope, receive, send))  # type: ignore[arg-type]
+    assert isinstance(broken.engine, StandIn)
+    assert (sent, broken.engine.restored) == ([], b"")
+    assert 'operation="restore",status="499"' in broken.client.get("/metrics").text
+
+
+@pytest.mark.parametrize(("number", "status"), [(errno.ENOSPC, 413), (errno.EDQUOT, 413), (5, 500)])
+def test_no_room_for_a_backup_is_413(
+    broken: Served, monkeypatch: pytest.MonkeyPatch, number: int, status: int
+) -> None:
+    async def full(self: StandIn, path: str) -> protocol.Restored:
+        raise OSError(number, os.strerror(number), "/srv/foretell.db")
+
+    monkeypatch.setattr(StandIn, "restore", full)
+    media = {"Content-Type": "application/vnd.sqlite3"}
+    answer = broken.call("POST", "/v1/restore", content=b"SQLite format 3\0", headers=media)
+    assert answer.status_code == status
+    assert "foretell.db" not in answer.text

@@ -1,0 +1,24 @@
+"""The stand-in keeps the contract of the real engine, as far as HTTP uses it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+from tests.service.http.conftest import Served
+from tests.service.http.standin import StandIn
+
+METHODS = [name for name, _ in inspect.getmembers(StandIn, inspect.isfunction) if name[0] != "_"]
+
+
+def shape(method: Callable[..., Any]) -> tuple[int, Any, bool]:
+    """Return what a caller sees: how many values go in, what comes out, and whether it waits."""
+    parameters = inspect.signature(method).parameters
+    returned = get_type_hints(method).get("return")
+    return len(parameters), returned, inspect.iscoroutinefunction(method)
+
+
+def test_the_stand_in_is_called_as_the_engine_is(served: Served) -> None:
+    for name in METHODS:
+        assert shape(getattr(StandIn(), name)) == shape(getattr(served.engine, name)), name
