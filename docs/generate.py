@@ -14,7 +14,7 @@ import click
 
 from foretell.cli import cli
 from foretell.policies import policy_markdown
-from foretell.service.http.table import OPERATIONS
+from foretell.service.http.routes import OPERATIONS
 from foretell.service.settings import settings_markdown
 from foretell.studies.leaderboard.board import load_leaderboard
 from foretell.studies.leaderboard.report import leaderboard_markdown

@@ -15,7 +15,7 @@ from foretell.cli import cli
 from foretell.policies import policy_table
 from foretell.service.engine import Engine
 from foretell.service.http.metrics import Metrics
-from foretell.service.http.table import OPERATIONS
+from foretell.service.http.routes import OPERATIONS
 from foretell.service.settings import known_settings
 
 ROOT = Path(__file__).parents[2]
