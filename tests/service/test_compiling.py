@@ -12,8 +12,7 @@ import pytest
 
 from foretell import protocol
 from foretell.policies.draw import share_writer
-from foretell.service.engine import maintenance as upkeep
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine, maintenance
 from foretell.service.model.active_campaign import ActiveCampaign
 
 LARGE = protocol.NewCampaign("one", [f"a{n}" for n in range(40)], ["none", "x", "y"], "nsd-ucrl2")
@@ -40,15 +39,15 @@ def test_a_large_campaign_is_compiled_before_it_is_ready_and_again_for_another_p
     async def run() -> None:
         engine = await Engine.open(tmp_path / "a.db")
         await engine.create(LARGE)
-        await until(lambda: compiled(engine.by_name["one"]))
+        await until(lambda: compiled(engine.runtime.by_name["one"]))
         await engine.decide("one", protocol.DecisionRequest())
         await engine.patch("one", protocol.CampaignPatch(policy="nsd-psrl"))
         await engine.decide("one", protocol.DecisionRequest())
-        await until(lambda: compiled(engine.by_name["one"]))
+        await until(lambda: compiled(engine.runtime.by_name["one"]))
         await engine.decide("one", protocol.DecisionRequest())
         await engine.close()
         again = await Engine.open(tmp_path / "a.db")
-        assert compiled(again.by_name["one"])
+        assert compiled(again.runtime.by_name["one"])
         await again.decide("one", protocol.DecisionRequest())
         await again.close()
 
@@ -64,7 +63,7 @@ def test_without_numba_it_says_once_what_to_install(
         engine = await Engine.open(tmp_path / "a.db")
         for name in ("one", "two"):
             await engine.create(protocol.NewCampaign(name, LARGE.actions, LARGE.signals))
-        await asyncio.sleep(5 * upkeep.TICK)
+        await asyncio.sleep(5 * maintenance.TICK_SECONDS)
         await engine.decide("two", protocol.DecisionRequest())
         await engine.close()
 
@@ -87,7 +86,7 @@ def test_a_policy_that_cannot_be_compiled_goes_on_without(
     async def run() -> None:
         engine = await Engine.open(tmp_path / "a.db")
         await engine.create(LARGE)
-        live = engine.by_name["one"]
+        live = engine.runtime.by_name["one"]
         await until(lambda: compiled(live))
         state = live.campaign.state
         assert live.decider.compiled[type(state)] is share_writer(state)

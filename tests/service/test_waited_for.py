@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from foretell import protocol
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine
 from foretell.service.model.campaign import Campaign
 
 POLICIES = (
@@ -69,11 +69,11 @@ def test_a_new_action_gets_an_even_share_until_something_is_known(
 def test_without_the_rule_a_new_action_takes_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nobody = Campaign.waited_for
+    nobody = Campaign.actions_without_feedback
 
     def known(campaign: Campaign) -> object:
         return nobody(campaign) & False
 
-    monkeypatch.setattr(Campaign, "waited_for", known)
+    monkeypatch.setattr(Campaign, "actions_without_feedback", known)
     with pytest.raises(AssertionError):
         asyncio.run(_burst_after_an_action_was_added(tmp_path, "nsd-kl"))

@@ -33,7 +33,7 @@ def test_an_interruption_does_not_make_a_table_dear(
             served.signal(one, "click")
         served.pass_time(1e6)
         monkeypatch.setattr(decider.Decider, "_write", interruptible)
-        monkeypatch.setattr(decider, "CHEAP", 0.01)
+        monkeypatch.setattr(decider, "CHEAP_SECONDS", 0.01)
         found = Counter(answer.action for answer in served.decide_many(200))
         states = [record.body["state"] for record in served.records() if record.type == "decision"][
             -200:
