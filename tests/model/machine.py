@@ -20,7 +20,7 @@ from foretell.service.model.timestamps import format_timestamp
 from tests.model.recorder import recorders
 from tests.model.reference import Decision, Fact, Reference
 from tests.model.stream import Life, Moment
-from tests.service.rules.served import SECOND, START, Served
+from tests.service.served import SECOND, START, Served
 
 SIGNALS = ("none", "click", "buy")
 SILENCES = st.sampled_from(["default", "unknown"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from foretell.service.model.timestamps import format_timestamp
 from tests.model.effort import effort
-from tests.service.rules.served import SECOND, START, Served
+from tests.service.served import SECOND, START, Served
 
 SIGNALS = ["none", "click", "buy"]
 ORDER_FREE = ["ucb", "nsd-kl", "nsd-ucrl2(window=3)", "nsd-psrl(window=4)", "kl-ucb", "ts"]

@@ -11,7 +11,7 @@ import pytest
 from foretell.policies.registry import policies, policy, start
 from foretell.policies.verbs import has, indices
 from foretell.types import Problem
-from tests.service.rules.served import Served
+from tests.service.served import Served
 
 ACTIONS = ["a", "b", "c", "d", "e"]
 INDEX = [

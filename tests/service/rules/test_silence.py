@@ -13,7 +13,7 @@ from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, observe, play
 from foretell.service.model import outcome as ledger
 from foretell.types import Problem
-from tests.service.rules.early import (
+from tests.service.rules.early_feedback import (
     CLICK,
     CONVERSION,
     REWARD_WINDOW,
@@ -21,7 +21,7 @@ from tests.service.rules.early import (
     Early,
     deviation,
 )
-from tests.service.rules.served import Served
+from tests.service.served import Served
 
 SEEDS = range(20)
 FAR = 4.5

@@ -1,4 +1,4 @@
-"""Large campaigns are compiled beside the requests, where numba is installed."""
+"""Maintenance: large campaigns are compiled where numba is installed; snapshots are kept."""
 
 from __future__ import annotations
 
@@ -97,3 +97,27 @@ def test_a_policy_that_cannot_be_compiled_goes_on_without(
     assert [record.getMessage() for record in caplog.records] == [
         "one cannot be compiled, and goes on without"
     ]
+
+
+async def _ages(path: Path) -> tuple[float, float]:
+    engine = await Engine.open(path, compiled=False)
+    try:
+        await engine.create(protocol.NewCampaign("c", ["a", "b"], ["none", "click"]))
+        engine.maintenance.snapshot_time -= 50.0
+        await asyncio.sleep(0.1)
+        waiting = engine.gauges()["snapshot_age_seconds"]
+        engine.maintenance.keep_snapshots()
+        engine.maintenance.snapshot_time -= 1000.0
+        await asyncio.sleep(0.1)
+        return waiting, engine.gauges()["snapshot_age_seconds"]
+    finally:
+        await engine.close()
+
+
+def test_snapshots_age_only_while_there_is_something_newer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "TICK_SECONDS", 0.001)
+    waiting, idle = asyncio.run(_ages(tmp_path / "a.db"))
+    assert waiting >= 50.0
+    assert idle < 50.0
