@@ -32,16 +32,16 @@ OPEN_DECISIONS = 1_000_000
 
 _FILL = """
 import asyncio, json, os, sys
-from foretell.service import api
-from foretell.service.engine.engine import Engine
+from foretell import protocol
+from foretell.service.engine import Engine
 
 async def fill(path, total):
     engine = await Engine.open(path, admin_key=sys.argv[3])
-    await engine.create(api.NewCampaign("open", list("abcde"), ["none", "click", "buy"]))
+    await engine.create(protocol.NewCampaign("open", list("abcde"), ["none", "click", "buy"]))
 
     async def decide(times):
         for _ in range(times):
-            await engine.decide("open", api.Ask())
+            await engine.decide("open", protocol.DecisionRequest())
 
     resident = []
     for _ in range(10):

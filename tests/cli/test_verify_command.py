@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from foretell.service.log.record import seal
+from foretell.service.log.record import snapshot_digest
 from foretell.service.model.snapshot import pack, unpack
 from tests.service.server import CAMPAIGN, Server, foretell
 
@@ -66,7 +66,7 @@ def test_a_sound_database_is_proven(database: Path) -> None:
     checked = foretell("verify", "--db", str(database), "--json")
     assert checked.returncode == 0, checked.stdout
     proof = json.loads(checked.stdout)
-    assert [(one["campaign"], one["outcome"]) for one in proof["campaigns"]] == [
+    assert [(one["campaign"], one["comparison"]) for one in proof["campaigns"]] == [
         ("one", "same"),
         ("two", "same"),
     ]
@@ -123,7 +123,7 @@ def test_a_snapshot_that_the_log_does_not_give_is_found(database: Path, tmp_path
         campaign.counters.counts[0] += 1
         connection.execute(
             "UPDATE snapshots SET body = ?, digest = ? WHERE campaign = 2 AND seq = ?",
-            (pack(campaign), seal(2, seq, pack(campaign)), seq),
+            (pack(campaign), snapshot_digest(2, seq, pack(campaign)), seq),
         )
     checked = foretell("verify", "--db", str(copy))
     assert checked.returncode == 1

@@ -16,11 +16,11 @@ from foretell.policies.state import fingerprint
 from foretell.protocol import RewardReport, SignalReport
 from foretell.service.model.errors import Unusable
 from foretell.service.model.snapshot import pack
-from foretell.service.model.timestamps import text
+from foretell.service.model.timestamps import format_timestamp
 from tests.model.recorder import recorders
 from tests.model.reference import Decision, Fact, Reference
 from tests.model.stream import Life, Moment
-from tests.service.rules.served import SECOND, START, Served
+from tests.service.served import SECOND, START, Served
 
 SIGNALS = ("none", "click", "buy")
 SILENCES = st.sampled_from(["default", "unknown"])
@@ -111,7 +111,7 @@ class LiveModel(RuleBasedStateMachine):
 
     @property
     def now(self) -> int:
-        return self.served.engine.clock.now()
+        return self.served.engine.runtime.clock.now()
 
     # --- what a product does -------------------------------------------------------------------
 
@@ -190,8 +190,8 @@ class LiveModel(RuleBasedStateMachine):
             self.served.restart()
         else:
             if end != "crash":
-                self.served.engine.keep_snapshots()
-                self.served.run(self.served.engine.durable())
+                self.served.engine.maintenance.keep_snapshots()
+                self.served.run(self.served.engine.runtime.durable())
             self.served.crash()
         if self.now >= now:
             assert self.served.digest() == before
@@ -347,6 +347,6 @@ class LiveModel(RuleBasedStateMachine):
             item["target"] = target
         if drawn["occurred"] is not None:
             fact.occurred = START + drawn["occurred"] * SECOND
-            item["occurred_at"] = text(fact.occurred)
+            item["occurred_at"] = format_timestamp(fact.occurred)
         item["event_id"] = fact.event_id
         return item, fact

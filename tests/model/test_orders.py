@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretell.service.model.timestamps import text
+from foretell.service.model.timestamps import format_timestamp
 from tests.model.effort import effort
-from tests.service.rules.served import SECOND, START, Served
+from tests.service.served import SECOND, START, Served
 
 SIGNALS = ["none", "click", "buy"]
 ORDER_FREE = ["ucb", "nsd-kl", "nsd-ucrl2(window=3)", "nsd-psrl(window=4)", "kl-ucb", "ts"]
@@ -52,7 +52,7 @@ def plans(draw: st.DrawFn) -> Plan:
             body["signal"] = draw(st.sampled_from(SIGNALS))
         else:
             body["kind"] = kind
-            body["occurred_at"] = text(START + draw(st.integers(0, 3)) * SECOND)
+            body["occurred_at"] = format_timestamp(START + draw(st.integers(0, 3)) * SECOND)
         if kind in {"reward", "adjust"}:
             body["value"] = draw(st.sampled_from([-1.0, 0.1, 0.7, 1.0, 3.0]))
         if kind in {"adjust", "retract"}:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from foretell.service.model.decision_id import read
+from foretell.service.model.decision_id import read_decision_id
 from tests.torture.replay import Found
 from tests.torture.verbs import Body
 
@@ -86,6 +86,6 @@ class Book:
             return
         if len(ids) > 1:
             yield f"doubled: {item.name} was decided as {ids}"
-        token = read(ids[0], found.secrets)
+        token = read_decision_id(ids[0], found.secrets)
         if token is None or token not in found.tokens:
             yield f"lost: decision {item.name}, answered as {token}"

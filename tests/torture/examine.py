@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from foretell.service.log.sqlite.backup import verified
+from foretell.service.log.sqlite.check import check_database
 from foretell.service.model.events import Decided, Rewarded, Signalled
-from foretell.service.model.timestamps import moment
+from foretell.service.model.timestamps import parse_timestamp
 from tests.torture.book import Book
 from tests.torture.replay import Found, end_refit, found_in, read_only
 from tests.torture.traffic import CAMPAIGNS
@@ -55,7 +55,7 @@ async def examine(
     path: str, book: Book, service: Service, totals: Totals, *, relaxed: bool = False
 ) -> Found:
     """Check a database whose server is idle, and add up what was found."""
-    totals.violations += [f"damaged: {one}" for one in verified(path).damage]
+    totals.violations += [f"damaged: {one}" for one in check_database(path).damage]
     reports = await _reports(service)
     units = [
         (item.body["campaign"], item.body["unit"])
@@ -68,7 +68,7 @@ async def examine(
         totals.violations += [f"numbers: {one}" for one in found.rounds]
         numbers = {name: number for number, name in found.names.items()}
         for name, report in reports.items():
-            as_of = moment(report["log"]["as_of"])
+            as_of = parse_timestamp(report["log"]["as_of"])
             if as_of is None or name not in numbers:
                 totals.violations.append(f"lost: campaign {name} is served and not in the log")
                 continue

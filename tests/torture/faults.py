@@ -16,9 +16,8 @@ from unittest import mock
 import apsw
 
 from foretell import protocol
+from foretell.service.engine import Engine, maintenance
 from foretell.service.engine import engine as engines
-from foretell.service.engine import maintenance as upkeep
-from foretell.service.engine.engine import Engine
 from foretell.service.log.sqlite import committer
 from foretell.service.model.errors import LogClosed
 from tests.torture.disk import LOSSES, Disk, Fault, Loss
@@ -35,9 +34,9 @@ PATIENCE = 60.0
 def quickly() -> Iterator[None]:
     """Try again soon, keep snapshots often, and let no journal fill a small disk by itself."""
     with (
-        mock.patch.object(upkeep, "SNAPSHOT_RECORDS", 120),
+        mock.patch.object(maintenance, "SNAPSHOT_RECORDS", 120),
         mock.patch.object(engines, "REOPEN_SECONDS", 0.01),
-        mock.patch.object(committer, "PAGES", 100),
+        mock.patch.object(committer, "CHECKPOINT_PAGES", 100),
     ):
         yield
 
@@ -54,11 +53,11 @@ async def until(holds: Callable[[], bool]) -> bool:
 async def reopened(engine: Engine) -> bool:
     """Wait until the log is open, and nothing that began on a bad disk can close it again."""
     for _ in range(10):
-        if not await until(lambda: engine.closed is None):
+        if not await until(lambda: engine.runtime.closed is None):
             return False
-        await engine.log.committer.idle()
+        await engine.runtime.log.committer.idle()
         await asyncio.sleep(0.01)
-        if engine.closed is None:
+        if engine.runtime.closed is None:
             return True
     return False
 
@@ -79,7 +78,7 @@ async def refusals(engine: Engine, traffic: Traffic) -> list[str]:
         "add_action": lambda: engine.add_action("free", protocol.NewAction("refused")),
     }
     for what, ask in asked.items():
-        if engine.closed is None:
+        if engine.runtime.closed is None:
             break  # it has opened again meanwhile
         try:
             answer = await ask()
@@ -113,7 +112,7 @@ async def fill_up(
             full()
             for _ in range(40):
                 await traffic.run(service, 100)
-                if engine.closed is not None:
+                if engine.runtime.closed is not None:
                     break
             else:
                 totals.violations.append("failed: the log stays open on a full disk")
@@ -221,7 +220,7 @@ async def errors(folder: Path, seed: int, rounds: int) -> Totals:
         await traffic.set_up(service)
         records = 0
         for _ in range(rounds):
-            engine.log.committer.pages = rng.choice((5, 20, 1000))
+            engine.runtime.log.committer.checkpoint_pages = rng.choice((5, 20, 1000))
             operation = rng.choice(("write", "sync", "sync", "truncate", "open", "delete", "read"))
             kind = rng.choice((apsw.IOError, apsw.FullError))
             if operation == "read":
@@ -282,7 +281,7 @@ async def _untrusted(
     engine = await Engine.open(
         folder / "live.db", vfs=disk.name, compiled=False, durability=durability
     )
-    engine.log.committer.pages = rng.choice((5, 30, 1000))
+    engine.runtime.log.committer.checkpoint_pages = rng.choice((5, 30, 1000))
     service = Within(engine)
     await traffic.set_up(service)
     await traffic.run(service, 60)
@@ -329,4 +328,4 @@ async def _untrusted(
 async def _load(traffic: Traffic, engine: Engine, service: Within) -> None:
     for _ in range(10):
         await traffic.run(service, 25)
-        await until(lambda: engine.closed is None)
+        await until(lambda: engine.runtime.closed is None)

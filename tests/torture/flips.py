@@ -23,8 +23,8 @@ import msgspec
 
 from foretell import protocol
 from foretell.errors import ForetellError
-from foretell.service.engine.engine import Engine
-from foretell.service.log.sqlite.backup import verified
+from foretell.service.engine import Engine
+from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
 from tests.torture.pages import owners_of_pages, places
 from tests.torture.power import abandon, remove
@@ -94,8 +94,8 @@ async def prepare(folder: Path) -> tuple[Path, Asked]:
         report = protocol.RewardReport(value=number / 64, event_id=f"reward-{number}")
         await engine.reward(answer.decision_id, report)
         if number in {20, 40}:
-            engine.keep_snapshots()
-            await engine.durable()
+            engine.maintenance.keep_snapshots()
+            await engine.runtime.durable()
     await abandon(engine)
     connect(str(path), write=True).close()  # moves the journal to the database
     return path, Asked(decisions[::6], events[::6])
@@ -130,7 +130,7 @@ async def answers(path: Path, asked: Asked) -> dict[str, Any]:
             except Exception as error:  # noqa: BLE001  (the same)
                 given[what] = error
     finally:
-        given["damage"] = list(engine.damage)
+        given["damage"] = list(engine.maintenance.damage)
         await abandon(engine)
     return given
 
@@ -276,7 +276,7 @@ async def flipped(
     findings.flips += 1
     wrong: list[str] = []
     try:
-        damage = verified(str(copy)).damage
+        damage = check_database(str(copy)).damage
     except ForetellError as error:
         damage = [str(error)]
     except Exception as error:  # noqa: BLE001  (verify must not fail so)

@@ -18,13 +18,12 @@ from typing import Any
 import apsw
 
 from foretell.errors import ForetellError
+from foretell.service.engine import Engine, maintenance
 from foretell.service.engine import engine as engines
-from foretell.service.engine import maintenance as upkeep
-from foretell.service.engine.engine import Engine
 from foretell.service.log.sqlite import committer as committers
 from foretell.service.log.sqlite import connection as schema
 from foretell.service.log.sqlite import log as logs
-from foretell.service.model.decision_id import read
+from foretell.service.model.decision_id import read_decision_id
 from tests.torture.disk import LOSSES, Disk, Fault
 from tests.torture.examine import Totals, examine
 from tests.torture.replay import Found
@@ -40,8 +39,8 @@ async def abandon(engine: Engine) -> None:
     for task in engine.tasks:
         task.cancel()
     await asyncio.gather(*engine.tasks, return_exceptions=True)
-    thread = engine.log.committer._thread
-    engine.log.abandon()
+    thread = engine.runtime.log.committer._thread
+    engine.runtime.log.abandon()
     await asyncio.to_thread(thread.join)
     if engine._lock is not None:
         engine._lock.release()
@@ -93,13 +92,13 @@ class PowerCuts:
         self, cuts: int, tell: Callable[[Totals], None] = lambda _: None, most: int = 20
     ) -> Totals:
         """Cut so many times, or until there are more violations than `most`."""
-        records, upkeep.SNAPSHOT_RECORDS = upkeep.SNAPSHOT_RECORDS, 120
+        records, maintenance.SNAPSHOT_RECORDS = maintenance.SNAPSHOT_RECORDS, 120
         seconds, engines.REOPEN_SECONDS = engines.REOPEN_SECONDS, 0.01
         try:
             while self.totals.kills < cuts and len(self.totals.violations) < most:
                 await self._database(cuts, tell, most)
         finally:
-            upkeep.SNAPSHOT_RECORDS, engines.REOPEN_SECONDS = records, seconds
+            maintenance.SNAPSHOT_RECORDS, engines.REOPEN_SECONDS = records, seconds
         return self.totals
 
     async def _database(self, cuts: int, tell: Callable[[Totals], None], most: int) -> None:
@@ -153,7 +152,7 @@ class PowerCuts:
             disk.cut()
             disk.unregister()
             return image
-        engine.log.committer.pages = self.rng.choice((10, 40, 1000))
+        engine.runtime.log.committer.checkpoint_pages = self.rng.choice((10, 40, 1000))
         load = asyncio.create_task(self._load(traffic, engine))
         await asyncio.wait([load, asyncio.create_task(died.wait())], return_when="FIRST_COMPLETED")
         disk.cut()
@@ -172,7 +171,7 @@ class PowerCuts:
                 await traffic.set_up(service)
                 await traffic.run(service, events=25)
                 for _ in range(1000):
-                    if engine.closed is None:
+                    if engine.runtime.closed is None:
                         break
                     await asyncio.sleep(0.01)
 
@@ -210,7 +209,7 @@ class PowerCuts:
         lost = [
             (campaign, decision)
             for campaign, decision in traffic.decisions
-            if read(decision, found.secrets) not in found.tokens
+            if read_decision_id(decision, found.secrets) not in found.tokens
         ]
         self.totals.lost_decisions += len(lost)
         for campaign, decision in lost[-5:]:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from foretell.service.engine.recovery import before, rebuild, whole
+from foretell.service.engine.replay import decision_loader, rebuild, run_to_end
 from foretell.service.engine.runtime import SERVER
+from foretell.service.log.record import Record
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.log.sqlite.reader import LogReader, Record
+from foretell.service.log.sqlite.reader import LogReader
 from foretell.service.model.decision_id import Token
 from foretell.service.model.events import (
     CampaignConfig,
@@ -84,7 +85,7 @@ def found_in(log: LogReader, units: list[tuple[str, str]]) -> Found:
     numbers = {name: number for number, name in found.names.items()}
     for campaign, unit in units:
         hashed = hashlib.blake2b(unit.encode(), key=found.secrets[0], digest_size=16).digest()
-        if campaign in numbers and any(log.of_unit(numbers[campaign], hashed)):
+        if campaign in numbers and any(log.decisions_of_unit(numbers[campaign], hashed)):
             found.units.add(unit)
     return found
 
@@ -124,6 +125,6 @@ def _note(found: Found, stored: Record, setups: dict[int, CampaignConfig]) -> No
 
 def end_refit(log: LogReader, number: int, as_of: int) -> str:
     """Build a campaign from the log alone, let windows close up to a moment, and digest it."""
-    campaign = whole(rebuild(log, number))
-    campaign.advance(as_of, before(log, number))
+    campaign = run_to_end(rebuild(log, number))
+    campaign.advance(as_of, decision_loader(log, number))
     return campaign.digest()

@@ -19,13 +19,10 @@ import msgspec
 from msgspec import Struct
 
 from foretell.errors import ForetellError
-from foretell.service.engine import admin as administration
-from foretell.service.engine import maintenance as upkeep
-from foretell.service.engine import recovery as loading
-from foretell.service.engine.engine import Engine
-from foretell.service.engine.runtime import Core
+from foretell.service.engine import Engine, maintenance, recovery, refit, replay
+from foretell.service.engine.runtime import Runtime
 from foretell.service.log.sqlite import committer
-from foretell.service.log.sqlite.log import Log
+from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.model import snapshot
 from foretell.service.model.errors import RequestProblem
 from tests.torture.disk import DeadlyDisk, die
@@ -54,37 +51,38 @@ def break_it(broken: str) -> None:  # noqa: C901
     match broken:
         case "answer-early":
 
-            async def at_once(self: Core) -> None:
+            async def at_once(self: Runtime) -> None:
                 return  # not even a turn of the loop, in which a lone record would be committed
 
-            Core.durable = at_once  # type: ignore[method-assign]
+            Runtime.durable = at_once  # type: ignore[method-assign]
         case "no-dedup":
-            append = Log.append
+            append = SqliteLog.append
 
-            def forgetful(self: Log, *args: Any) -> int:
+            def forgetful(self: SqliteLog, *args: Any) -> int:
                 campaign, event, about, _, *rest = (*args, -1, None)[: max(4, len(args))]
                 return append(self, campaign, event, about, None, *rest)
 
-            Log.append = forgetful  # type: ignore[assignment, method-assign]
+            SqliteLog.append = forgetful  # type: ignore[assignment, method-assign]
         case "replay-twice":
-            replay = Engine._replay
+            once = recovery.replay
 
-            def twice(self: Engine, record: Any) -> None:
-                live = self.by_number.get(record.campaign)
-                folds = live is not None and record.seq > live.campaign.seq
-                replay(self, record)
-                if folds and live is not None and type(record.event).__name__ == "Rewarded":
-                    live.campaign.counters.count("rewards")
+            def twice(runtime: Runtime, record: Any) -> None:
+                active = runtime.by_number.get(record.campaign)
+                folds = active is not None and record.seq > active.campaign.seq
+                once(runtime, record)
+                if folds and active is not None and type(record.event).__name__ == "Rewarded":
+                    active.campaign.counters.count("rewards")
 
-            Engine._replay = twice  # type: ignore[method-assign]
+            recovery.replay = twice
         case "skip-records":
-            keep = Engine.keep_snapshots
+            keep = maintenance.Maintenance.keep_snapshots
 
-            def early(self: Engine) -> None:
+            def early(self: maintenance.Maintenance) -> None:
                 keep(self)
-                self.log.keep_list(self.log.head + 20, self.snapshots)
+                log = self.runtime.log
+                log.set_snapshot_list(log.head + 20, self.snapshots)
 
-            Engine.keep_snapshots = early  # type: ignore[assignment, method-assign]
+            maintenance.Maintenance.keep_snapshots = early  # type: ignore[method-assign]
         case "":
             return
         case _:
@@ -118,15 +116,15 @@ def _die_around(owner: Any, name: str, killing: Killing, how: str) -> None:
 
 
 def _die_in_refit(killing: Killing) -> None:
-    refit_from_log = loading.refit_from_log
+    refit_from_log = replay.refit_from_log
 
     def deadly(*args: Any) -> Any:
         for step in refit_from_log(*args):
             killing()
             yield step
 
-    for module in (administration, loading):
-        setattr(module, "reread", deadly)  # noqa: B010  (it is not exported by both)
+    for module in (refit, replay):
+        setattr(module, "refit_from_log", deadly)  # noqa: B010  (it is not exported by both)
 
 
 def mark_for_death(start: Start) -> DeadlyDisk | None:
@@ -142,7 +140,7 @@ def mark_for_death(start: Start) -> DeadlyDisk | None:
         case "after-commit":
             _die_around(committer.Committer, "_done", killing, "before")
         case "snapshot":
-            _die_around(Engine, "keep_snapshots", killing, start.how)
+            _die_around(maintenance.Maintenance, "keep_snapshots", killing, start.how)
         case "refit":
             _die_in_refit(killing)
     return None
@@ -150,7 +148,7 @@ def mark_for_death(start: Start) -> DeadlyDisk | None:
 
 async def serve(start: Start) -> None:
     """Open the database and answer until the end."""
-    upkeep.SNAPSHOT_RECORDS = 150
+    maintenance.SNAPSHOT_RECORDS = 150
     disk = mark_for_death(start)
     running = await Engine.open(
         start.path,
@@ -158,7 +156,7 @@ async def serve(start: Start) -> None:
         vfs=None if disk is None else disk.name,
         compiled=False,
     )
-    running.log.committer.pages = 40
+    running.runtime.log.committer.checkpoint_pages = 40
     done = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, done.set)
 

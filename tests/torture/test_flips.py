@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine
 from foretell.service.model.errors import Damaged
 from tests.torture import flips
 from tests.torture.faults import until
@@ -73,7 +73,7 @@ def test_a_damaged_snapshot_is_said_and_the_campaign_built_from_the_log(
         engine = await Engine.open(path, compiled=False)
         report = await engine.report("one")
         await abandon(engine)
-        return report.log.state_hash, engine.damage
+        return report.log.state_hash, engine.maintenance.damage
 
     expected, damage = asyncio.run(state(Path(shutil.copy(whole[0], folder / "other.db"))))
     assert damage == []
@@ -92,9 +92,9 @@ def test_the_scrub_finds_it_while_the_server_runs(database: Path, table: str, co
     async def scrub() -> list[str]:
         engine = await Engine.open(database, compiled=False, scrub_seconds=0.05)
         flip_in(database, table, column)
-        await until(lambda: bool(engine.damage))
+        await until(lambda: bool(engine.maintenance.damage))
         await abandon(engine)
-        return engine.damage
+        return engine.maintenance.damage
 
     assert asyncio.run(scrub())
 

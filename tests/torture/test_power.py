@@ -34,7 +34,7 @@ def test_a_relaxed_server_loses_decisions_alone_and_parks_their_feedback(folder:
 def test_feedback_that_goes_to_whoever_has_the_number_now_is_found_out(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "matching", lambda facts, _: facts)
+    monkeypatch.setattr(intake, "if_decided_at", lambda facts, _: facts)
     totals = asyncio.run(PowerCuts(folder, seed=3, durability="relaxed").run(cuts=400, most=1))
     assert totals.violations
 

@@ -8,7 +8,7 @@ import msgspec
 
 from foretell import protocol
 from foretell.errors import ForetellError
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine
 from foretell.service.model.errors import RequestProblem
 
 Body = dict[str, Any]

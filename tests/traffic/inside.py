@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from foretell import protocol
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine
 from foretell.traffic.service import Counts, Decision, Event, seconds
 
 

@@ -77,32 +77,32 @@ def _confirm(question: str, *, yes: bool) -> None:
 def _copy(path: str, target: str) -> None:
     with serve_extra():
         from foretell.service.log.sqlite.backup import back_up
-        from foretell.service.log.sqlite.faults import in_a_sentence
-    with in_a_sentence(path):
+        from foretell.service.log.sqlite.connection import driver_errors_wrapped
+    with driver_errors_wrapped(path):
         back_up(path, target)
 
 
 def _put(copy: Path, path: str) -> int:
     """Put a copy in place of a database that nobody uses; give the line at which it stands."""
     with serve_extra():
-        from foretell.service.log.sqlite.campaign_view import last_seq
-        from foretell.service.log.sqlite.faults import in_a_sentence
+        from foretell.service.log.sqlite.campaign_reader import last_seq
+        from foretell.service.log.sqlite.connection import driver_errors_wrapped
         from foretell.service.log.sqlite.lock import Lock
         from foretell.service.log.sqlite.restore import (
             check_copy,
-            discard,
-            made_ready,
-            put_in_place,
+            remove_staged,
+            replace_database,
+            stage_copy,
         )
 
-    with in_a_sentence(str(copy)):
+    with driver_errors_wrapped(str(copy)):
         check_copy(str(copy))
         with Lock(path):
-            part = made_ready(str(copy), path)
+            staged = stage_copy(str(copy), path)
             try:
-                put_in_place(part, path)
+                replace_database(staged, path)
             finally:
-                discard(part)
+                remove_staged(staged)
             return last_seq(path)
 
 

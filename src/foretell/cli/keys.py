@@ -20,7 +20,7 @@ from foretell.cli.target import address, existing_database, place_options
 from foretell.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from foretell.service.engine.engine import Engine
+    from foretell.service.engine import Engine
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 Given = TypeVar("Given")
@@ -164,9 +164,9 @@ class _Database:
 
     def _done(self, work: Callable[[Engine], Coroutine[Any, Any, Given]]) -> Given:
         with serve_extra():
-            from foretell.service.engine.engine import Engine
-            from foretell.service.log.sqlite.campaign_view import last_seq
-            from foretell.service.log.sqlite.faults import in_a_sentence
+            from foretell.service.engine import Engine
+            from foretell.service.log.sqlite.campaign_reader import last_seq
+            from foretell.service.log.sqlite.connection import driver_errors_wrapped
 
         async def opened() -> Given:
             engine = await Engine.open(self._path)
@@ -175,7 +175,7 @@ class _Database:
             finally:
                 await engine.close()
 
-        with in_a_sentence(self._path):
+        with driver_errors_wrapped(self._path):
             if last_seq(self._path) == 0:
                 raise InvalidInput(
                     f"the database {self._path!r} has no records, so no keys: "

@@ -35,13 +35,13 @@ def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes
     """
     path = existing_database(db)
     with serve_extra():
-        from foretell.service.engine.verify import steps, verify_database
-        from foretell.service.log.sqlite.faults import in_a_sentence
+        from foretell.service.engine.verify import count_steps, verify_database
+        from foretell.service.log.sqlite.connection import driver_errors_wrapped
     from foretell.progress import progress_bar
 
     with (
-        in_a_sentence(path),
-        progress_bar(f"Checking {path}", steps(path)) as advance,
+        driver_errors_wrapped(path),
+        progress_bar(f"Checking {path}", count_steps(path)) as advance,
     ):
         proof = verify_database(path, advance)
     if as_json:
@@ -55,7 +55,7 @@ def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes
 def _tell(path: str, proof: Verification) -> None:
     click.echo(f"{path}: {proof.records:,} records, {proof.snapshots:,} snapshots")
     for one in proof.campaigns:
-        click.echo(f"  {one.campaign} at record {one.record:,}: {_WORDS[one.outcome]}")
+        click.echo(f"  {one.campaign} at record {one.record:,}: {_WORDS[one.comparison]}")
     if not proof.damage:
         click.echo("Nothing is damaged.")
         return

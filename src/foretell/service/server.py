@@ -1,8 +1,8 @@
-"""Running the service: a socket, an engine, a web server between them, and a clean end.
+"""The server: a socket, an engine, a web server between them, and a clean end.
 
-The first SIGTERM or Ctrl-C drains: no new connections, requests in flight are finished, the
-campaigns are kept as they are. The second stops at once, which loses nothing that was
-acknowledged: that is on disk.
+The first SIGTERM or Ctrl-C drains: no new connections, requests in flight are finished, snapshots
+of the campaigns are kept. The second stops at once, which loses nothing that was acknowledged:
+that is on disk.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ import uvicorn
 from uvicorn.loops.auto import auto_loop_factory
 
 from foretell.errors import InvalidInput
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine
 from foretell.service.http import Limits, ShutdownMiddleware, app
-from foretell.service.log.sqlite.faults import in_a_sentence
+from foretell.service.log.sqlite.connection import driver_errors_wrapped
 from foretell.service.logging import set_up_logging
 from foretell.service.settings import Settings
 
 logger = logging.getLogger("foretell.service")
 
 SWITCH_SECONDS = 0.001
-"""How long one thread may keep others from running. The thread that commits waits for the disk
-and then for this: Python's own 5 ms would be longer than the disk takes."""
+"""How long one thread may keep others from running. The thread that commits waits for the disk,
+and then for this long: Python's own 5 ms would be longer than the disk takes."""
 KEEP_ALIVE_SECONDS = 75
 """How long an idle connection stays open: longer than proxies keep theirs."""
 
 
 class Started(NamedTuple):
-    """A server that takes requests."""
+    """A server that accepts requests."""
 
     url: str
     first_key: str | None
-    """The admin key, at the first start and if it was made."""
+    """The admin key, if this first start has made it."""
 
 
 def serve(
     settings: Settings, admin_key: str | None, started: Callable[[Started], None]
 ) -> signal.Signals:
-    """Serve until a signal says stop, and give that signal; `started` is told once it can."""
+    """Serve until a signal comes, and return that signal; `started` is called once it serves."""
     set_up_logging(settings.log_level, as_json=settings.log_format == "json")
     sys.setswitchinterval(SWITCH_SECONDS)
     stop = _Stop()
     with (
         stop.listening(),
-        closing(_bound(settings)) as listener,
+        closing(_bound_socket(settings)) as listener,
         asyncio.Runner(loop_factory=auto_loop_factory()) as runner,
     ):
         runner.run(_serve(settings, admin_key, started, stop, listener))
@@ -62,54 +62,54 @@ def serve(
 
 
 class _Stop:
-    """The wish to stop: the first signal is remembered, the second ends the process."""
+    """Signals to stop: the first is remembered, the second ends the process."""
 
     def __init__(self) -> None:
-        self.wanted = False
+        self.requested = False
         self.signal = signal.SIGTERM
         self.server: _Server | None = None
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take signals while the server lives."""
-        taken = (signal.SIGINT, signal.SIGTERM)
-        before = [signal.signal(one, self._take) for one in taken]
+        """Handle signals while the server runs."""
+        handled = (signal.SIGINT, signal.SIGTERM)
+        before = [signal.signal(one, self._handle) for one in handled]
         try:
             yield
         finally:
-            for one, handler in zip(taken, before, strict=True):
+            for one, handler in zip(handled, before, strict=True):
                 signal.signal(one, handler)
 
-    def _take(self, number: int, _frame: FrameType | None) -> None:
-        if self.wanted:
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if self.requested:
             os._exit(128 + number)
-        self.wanted = True
+        self.requested = True
         self.signal = signal.Signals(number)
         if self.server is not None:
             self.server.should_exit = True
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server: it says when it has started, and leaves signals to us.
+    """uvicorn's server, which calls back when it has started, and leaves signals to us.
 
-    uvicorn would send itself each signal again after the end, and so not end with 0.
+    uvicorn would raise each signal again after the end, and so not exit with 0.
     """
 
     def __init__(
-        self, config: uvicorn.Config, settings: Settings, tell: Callable[[], None]
+        self, config: uvicorn.Config, settings: Settings, on_started: Callable[[], None]
     ) -> None:
         super().__init__(config)
         self._settings = settings
-        self._tell = tell
+        self._on_started = on_started
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        with _port_in_a_sentence(self._settings):
+        with _port_errors_explained(self._settings):
             await super().startup(sockets)
-        self._tell()
+        self._on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         logger.info("stopping: requests in flight are finished first")
@@ -123,7 +123,7 @@ async def _serve(
     stop: _Stop,
     listener: socket.socket,
 ) -> None:
-    with in_a_sentence(settings.db):
+    with driver_errors_wrapped(settings.db):
         engine = await Engine.open(
             settings.db,
             durability=settings.durability,
@@ -136,28 +136,28 @@ async def _serve(
             logger.warning("the admin key of the environment is not valid: there were keys already")
         url = _url(settings.host, listener)
 
-        def tell() -> None:
+        def on_started() -> None:
             logger.info(
                 "started",
                 extra={"url": url, "db": settings.db, "durability": settings.durability}
-                | {"seq": engine.log.head, "campaigns": len(engine.by_number)},
+                | {"seq": engine.runtime.log.head, "campaigns": len(engine.runtime.by_number)},
             )
-            _told(Started(url, engine.first_key), started, settings.db)
+            _announce(Started(url, engine.first_key), started, settings.db)
 
-        server = stop.server = _Server(_config(engine, settings), settings, tell)
-        if not stop.wanted:
+        server = stop.server = _Server(_config(engine, settings), settings, on_started)
+        if not stop.requested:
             await server.serve([listener])
     finally:
         await engine.close()
-    logger.info("stopped", extra={"seq": engine.log.head})
+    logger.info("stopped", extra={"seq": engine.runtime.log.head})
 
 
-def _told(what: Started, started: Callable[[Started], None], db: str) -> None:
-    """Tell that the server has started; where that cannot be shown, it goes on all the same."""
+def _announce(server: Started, started: Callable[[Started], None], db: str) -> None:
+    """Announce that the server has started; if that cannot be printed, the server goes on."""
     try:
-        started(what)
+        started(server)
     except OSError as error:
-        if what.first_key is not None:
+        if server.first_key is not None:
             logger.warning(
                 "the first key could not be shown (%s): stop the server, and make another with "
                 "foretell keys make NAME --scope admin --db %s",
@@ -182,9 +182,9 @@ def _config(engine: Engine, settings: Settings) -> uvicorn.Config:
     )
 
 
-def _bound(settings: Settings) -> socket.socket:
-    """Take the port before the database is touched; nobody can connect until it is read."""
-    with _port_in_a_sentence(settings):
+def _bound_socket(settings: Settings) -> socket.socket:
+    """Take the port before the database is opened; nobody can connect until it is read."""
+    with _port_errors_explained(settings):
         family, kind, protocol, _, address = socket.getaddrinfo(
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
@@ -199,7 +199,7 @@ def _bound(settings: Settings) -> socket.socket:
 
 
 @contextmanager
-def _port_in_a_sentence(settings: Settings) -> Iterator[None]:
+def _port_errors_explained(settings: Settings) -> Iterator[None]:
     try:
         yield
     except (OSError, UnicodeError) as error:  # the latter: a name that no host can have
@@ -213,5 +213,5 @@ def _port_in_a_sentence(settings: Settings) -> Iterator[None]:
 def _url(host: str, listener: socket.socket) -> str:
     """Return an address at which the server can be reached from this machine."""
     port = listener.getsockname()[1]
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (it is left out)
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (it is replaced)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

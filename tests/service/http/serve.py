@@ -13,34 +13,38 @@ from pathlib import Path
 import uvicorn
 
 from foretell import protocol
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine
 from foretell.service.http import app
 from foretell.service.model.errors import Conflict
 
 CAMPAIGN = protocol.NewCampaign("home-hero", ["editorial-pick", "sale"], ["none", "view", "click"])
 
 
-class Guarded(Engine):
-    """An engine that keeps its first key and its first campaign, whatever is tried on it."""
+def guard(engine: Engine) -> None:
+    """Let an engine keep its first key and its first campaign, whatever is tried on it."""
 
-    async def revoke_key(self, key_id: str) -> None:
+    async def revoke_key(key_id: str) -> None:
         """Revoke any key but the first."""
-        if key_id == self.keys()[0].id:
+        if key_id == engine.keys()[0].id:
             raise Conflict("the first key stays")
-        await super().revoke_key(key_id)
+        await engine.admin.revoke_key(key_id)
 
     async def set_status(
-        self, name: str, status: protocol.CampaignStatus, version: int | None = None
+        name: str, status: protocol.CampaignStatus, version: int | None = None
     ) -> protocol.CampaignView:
         """Stop any campaign but the first."""
         if (name, status) == (CAMPAIGN.name, "stopped"):
             raise Conflict("the first campaign stays")
-        return await super().set_status(name, status, version)
+        return await engine.admin.set_status(name, status, version)
+
+    engine.revoke_key = revoke_key
+    engine.set_status = set_status
 
 
 async def main(directory: Path, key: str) -> None:
     """Serve until somebody stops it."""
-    engine = await Guarded.open(directory / "live.db", admin_key=key, compiled=False)
+    engine = await Engine.open(directory / "live.db", admin_key=key, compiled=False)
+    guard(engine)
     await engine.create(CAMPAIGN)
     # Only of a socket that names its protocol does asyncio send small packets at once.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -11,7 +11,7 @@ import pytest
 from foretell.policies.registry import policy, registered_policies, start
 from foretell.policies.verbs import has, indices
 from foretell.types import Problem
-from tests.service.rules.served import Served
+from tests.service.served import Served
 
 ACTIONS = ["a", "b", "c", "d", "e"]
 INDEX = [
@@ -35,7 +35,7 @@ def burst(served: Served, decisions: int) -> Counter[str]:
 def test_10000_decisions_before_the_first_signal_are_spread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, dear: bool
 ) -> None:
-    monkeypatch.setattr("foretell.service.model.decider.CHEAP", 0.0 if dear else 1e9)
+    monkeypatch.setattr("foretell.service.model.decider.CHEAP_SECONDS", 0.0 if dear else 1e9)
     with Served(tmp_path / "a.db", durability="relaxed") as served:
         served.create(actions=ACTIONS, policy=name)
         found = burst(served, 10_000)
@@ -71,7 +71,7 @@ def test_pending_plays_spread_a_burst(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, pending: str
 ) -> None:
     """A policy that was not told of its plays would give all of a burst to one action."""
-    monkeypatch.setattr("foretell.service.model.decider.CHEAP", 1e9)
+    monkeypatch.setattr("foretell.service.model.decider.CHEAP_SECONDS", 1e9)
     with Served(tmp_path / "a.db", durability="relaxed") as served:
         taught(served, name)
         if pending == "ignored":

@@ -11,13 +11,13 @@ import pytest
 
 from foretell.policies.registry import policy, registered_policies, start
 from foretell.policies.verbs import choose, has, indices
-from foretell.service.engine.recovery import fold
+from foretell.service.engine.replay import fold
 from foretell.service.log.sqlite import reader as records
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.decider import DRAWS, Decider
 from foretell.service.model.events import Decided
 from foretell.types import Floats, Problem
-from tests.service.rules.served import Served
+from tests.service.served import Served
 
 ACTIONS = ["a", "b", "c", "d"]
 SUBSETS: list[list[str] | None] = [None, ["a", "b", "c"], ["b", "d"], ["c"]]
@@ -54,7 +54,7 @@ def campaign_of(
         reward_silence="unknown",
         **fields,
     )
-    decider: Decider = served.engine.by_name["c"].decider
+    decider: Decider = served.engine.runtime.by_name["c"].decider
     decider.seed = seed
     drawn = []
     for burst in range(decisions // 50):
@@ -102,7 +102,7 @@ def test_logged_propensities_match_frequencies(
 
     For the latter the shares of all actions are looked at, also of those that were not drawn.
     """
-    monkeypatch.setattr("foretell.service.model.decider.CHEAP", cheap)
+    monkeypatch.setattr("foretell.service.model.decider.CHEAP_SECONDS", cheap)
     tables = spied_tables(monkeypatch)
     with Served(tmp_path / "a.db") as served:
         drawn = campaign_of(served, name, 5000, explore=0.2)
@@ -152,10 +152,10 @@ def test_an_index_policy_draws_evenly_from_its_ties(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """The log is folded again record by record, and each decision's tie is worked out anew."""
-    monkeypatch.setattr("foretell.service.model.decider.CHEAP", 1e9)
+    monkeypatch.setattr("foretell.service.model.decider.CHEAP_SECONDS", 1e9)
     with Served(tmp_path / "a.db") as served:
         campaign_of(served, name, 600, explore=0.1)
-        log = served.engine.log
+        log = served.engine.runtime.log
         campaign: Campaign | None = None
         checked = 0
         for stored in log.scan():
@@ -231,7 +231,7 @@ def test_a_table_of_choices_is_drawn_from_what_the_policy_would_choose(
     """From one state: shares of many tables against many choices of the policy itself."""
     with Served(tmp_path / "a.db") as served:
         campaign_of(served, name, 400)
-        live = served.engine.by_name["c"]
+        live = served.engine.runtime.by_name["c"]
         state, t = live.campaign.state, live.campaign.decided
         eligible = live.eligible(["a", "b", "d"])
         tabled, alone = np.zeros(4), np.zeros(4)
@@ -280,7 +280,7 @@ def test_a_unit_keeps_its_action_only_where_the_campaign_says_so(tmp_path: Path)
 def test_a_unit_with_many_decisions_keeps_its_latest_action(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "VISITS", 3)
+    monkeypatch.setattr(records, "MAX_UNIT_DECISIONS", 3)
     with Served(tmp_path / "a.db") as served:
         served.create(actions=ACTIONS, policy="uniform", sticky=True)
         first = [served.decide(unit="u").action for _ in range(5)]

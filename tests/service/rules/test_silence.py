@@ -13,7 +13,7 @@ from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, observe, play
 from foretell.service.model import outcome as ledger
 from foretell.types import Problem
-from tests.service.rules.early import (
+from tests.service.rules.early_feedback import (
     CLICK,
     CONVERSION,
     REWARD_WINDOW,
@@ -21,7 +21,7 @@ from tests.service.rules.early import (
     Early,
     deviation,
 )
-from tests.service.rules.served import Served
+from tests.service.served import Served
 
 SEEDS = range(20)
 FAR = 4.5
@@ -103,7 +103,9 @@ def test_counting_clicks_when_they_come_would_overstate_the_law(
         return counted(rules, facts, now) if known is None else known
 
     monkeypatch.setattr(ledger, "_signal", at_once)
-    monkeypatch.setattr("foretell.service.model.campaign.Campaign._settles", lambda *_, **__: True)
+    monkeypatch.setattr(
+        "foretell.service.model.campaign.Campaign._has_effect", lambda *_, **__: True
+    )
     with Served(tmp_path / "a.db") as served:
         assert worst(Early(served, "uniform", 0)) > FAR
 
@@ -118,7 +120,9 @@ def test_counting_conversions_when_they_come_would_overstate_theta(
         return settled(rules, facts, now) if known is None else known
 
     monkeypatch.setattr(ledger, "settled_reward", at_once)
-    monkeypatch.setattr("foretell.service.model.campaign.Campaign._settles", lambda *_, **__: True)
+    monkeypatch.setattr(
+        "foretell.service.model.campaign.Campaign._has_effect", lambda *_, **__: True
+    )
     with Served(tmp_path / "a.db") as served:
         assert worst(Early(served, "uniform", 0)) > FAR
 

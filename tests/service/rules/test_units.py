@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from foretell.service.engine.verify import verify_database
-from foretell.service.log.sqlite.backup import verified
+from foretell.service.log.sqlite.check import check_database
 from foretell.service.model.events import Decided
-from tests.service.rules.served import Served
+from tests.service.served import Served
 
 UNIT = "jane.doe@example.org"
 CONTEXT = "likes-long-novels"
@@ -25,7 +25,7 @@ def test_a_unit_is_stored_as_a_keyed_hash_and_can_be_erased(tmp_path: Path) -> N
         served.create(sticky=True, policy="uniform")
         ids = [served.decide(unit=UNIT, context={"about": CONTEXT}).decision_id for _ in range(3)]
         kept = served.decide(unit="somebody-else", context={"about": "kept-as-it-is"})
-        token = served.engine.unit(UNIT)
+        token = served.engine.runtime.unit_hash(UNIT)
         before = stored(tmp_path)
         assert UNIT.encode() not in before
         assert token in before
@@ -50,7 +50,7 @@ def test_a_unit_is_stored_as_a_keyed_hash_and_can_be_erased(tmp_path: Path) -> N
     assert token not in after
     assert CONTEXT.encode() not in after
     assert b"kept-as-it-is" in after
-    found = verified(str(tmp_path / "a.db"))
+    found = check_database(str(tmp_path / "a.db"))
     assert found.damage == []
     assert found.records >= 9
 
@@ -63,8 +63,8 @@ def test_the_state_after_an_erasure_is_what_its_log_folds_to(tmp_path: Path) -> 
         served.decide(unit=UNIT)
         served.pass_time(1e6)
         served.run(served.engine.erase("c", UNIT))
-        served.engine.keep_snapshots()
-        served.run(served.engine.durable())
+        served.engine.maintenance.keep_snapshots()
+        served.run(served.engine.runtime.durable())
         assert verify_database(str(tmp_path / "a.db")).damage == []
 
 
@@ -75,7 +75,7 @@ def test_nobody_can_guess_who_asked(tmp_path: Path) -> None:
         with Served(tmp_path / name) as served:
             served.create()
             served.decide(unit=UNIT, decision_key="k")
-            event = served.engine.log.about(1, 0)[0].event
+            event = served.engine.runtime.log.records_about(1, 0)[0].event
             assert isinstance(event, Decided)
             digests.add(event.request)
     assert len(digests) == 2
@@ -83,10 +83,10 @@ def test_nobody_can_guess_who_asked(tmp_path: Path) -> None:
 
 def test_a_hash_is_that_of_one_database(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as one, Served(tmp_path / "b.db") as other:
-        assert one.engine.unit(UNIT) != other.engine.unit(UNIT)
-        token = one.engine.unit(UNIT)
+        assert one.engine.runtime.unit_hash(UNIT) != other.engine.runtime.unit_hash(UNIT)
+        token = one.engine.runtime.unit_hash(UNIT)
         one.restart()
-        assert one.engine.unit(UNIT) == token
+        assert one.engine.runtime.unit_hash(UNIT) == token
 
 
 def test_erasing_is_of_one_campaign(tmp_path: Path) -> None:
@@ -119,4 +119,4 @@ def test_relaxed_durability_keeps_the_api(tmp_path: Path, durability: str) -> No
         assert served.digest() == digest == served.rebuilt().digest()
         served.restart()
         assert served.digest() == digest
-    assert verified(str(served.path)).damage == []
+    assert check_database(str(served.path)).damage == []

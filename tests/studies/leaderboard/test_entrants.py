@@ -13,7 +13,9 @@ def test_entrants_are_set_as_their_papers_say() -> None:
     entry = suite_entry("paper-d500")
     specs = entrants(entry)
     assert set(specs) >= {
-        name for name, one in ft.registered_policies().items() if one.spec.__module__.startswith("foretell.")
+        name
+        for name, one in ft.registered_policies().items()
+        if one.spec.__module__.startswith("foretell.")
     }
     assert str(specs["sw-ucb"]) == "sw-ucb(window=309)"
     assert str(specs["d-ucb"]) == "d-ucb(gamma=0.995159)"

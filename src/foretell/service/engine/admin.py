@@ -1,18 +1,15 @@
-"""Setting campaigns up, changing them, and who may do what."""
+"""Administration: campaigns and their actions, keys, and the secrets that sign decision ids."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import math
 import secrets
 
 import msgspec
 
 from foretell import protocol
-from foretell.service.engine.maintenance import Upkeep
-from foretell.service.engine.recovery import before, catch_up, refit_from_log, whole
-from foretell.service.engine.runtime import SERVER
+from foretell.service.engine.maintenance import Maintenance
+from foretell.service.engine.refit import refit_while_serving
+from foretell.service.engine.runtime import Runtime
 from foretell.service.model import config as config_rules
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
@@ -20,59 +17,52 @@ from foretell.service.model.decider import Decider
 from foretell.service.model.decision_id import LAST_SECRET
 from foretell.service.model.errors import Conflict, NotFound, Stale
 from foretell.service.model.events import (
-    AnyEvent,
     CampaignConfig,
     Changed,
     Created,
     Erased,
-    KeyMade,
     KeyRevoked,
-    Refitted,
     SecretMade,
 )
 from foretell.service.model.keys import key_event, new_key
 from foretell.service.model.snapshot import policy_version
-from foretell.service.model.timestamps import text
-
-logger = logging.getLogger("foretell.service")
+from foretell.service.model.timestamps import format_timestamp
 
 
-class Administration(Upkeep):
+class Admin:
     """What an administrator asks for."""
 
-    def register(self, active: ActiveCampaign) -> None:
-        """Let a campaign be found; time does not go back behind the windows it has closed."""
-        self.clock.last = max(self.clock.last, active.campaign.as_of)
-        active.load = before(self.log, active.number)
-        self.by_name[active.config.name] = active
-        self.by_number[active.number] = active
+    def __init__(self, runtime: Runtime, maintenance: Maintenance) -> None:
+        """Change what the runtime holds; after a refit snapshots are kept."""
+        self.runtime = runtime
+        self.maintenance = maintenance
 
     async def create(self, new: protocol.NewCampaign) -> protocol.CampaignView:
         """Make a campaign."""
-        self.must_write()
-        if new.name in self.by_name:
+        self.runtime.check_open()
+        if new.name in self.runtime.by_name:
             raise Conflict(
                 f"there is a campaign {new.name!r} already, and names are never reused: "
                 f"choose another"
             )
         config = config_rules.new_config(new, secrets.randbits(62))
-        number, now = len(self.by_number) + 1, self.clock.now()
-        seq = self.log.append(number, Created(now, config, policy_version()))
+        number, now = len(self.runtime.by_number) + 1, self.runtime.clock.now()
+        seq = self.runtime.log.append(number, Created(now, config, policy_version()))
         campaign = Campaign(config)
         campaign.seq, campaign.as_of = seq, now
         active = ActiveCampaign(number, campaign, Decider(config.seed), now, seq)
-        self.register(active)
-        await self.durable()
+        self.runtime.register(active)
+        await self.runtime.durable()
         return active.view()
 
     def campaigns(self) -> list[protocol.CampaignView]:
         """List every campaign."""
-        self.must_write()
-        return [active.view() for active in self.by_number.values()]
+        self.runtime.check_open()
+        return [active.view() for active in self.runtime.by_number.values()]
 
     def campaign(self, name: str) -> protocol.CampaignView:
         """Return one campaign."""
-        return self.find(name).view()
+        return self.runtime.find(name).view()
 
     async def patch(
         self, name: str, patch: protocol.CampaignPatch, version: int | None = None
@@ -115,80 +105,61 @@ class Administration(Upkeep):
         )
 
     async def refit(self, name: str, version: int | None = None) -> protocol.CampaignView:
-        """Let the policy read the whole log again, with every correction in its place."""
+        """Let the policy read the whole log again, in the order of decisions."""
         active = self._to_change(name, version)
         return await self._refit(active, active.config, "asked for")
 
     async def erase(self, name: str, unit: str) -> protocol.ErasedUnit:
         """Forget which decisions were a unit's; the decisions themselves stay."""
-        active = self.find(name)
-        await self.durable()
-        now = self.clock.now()
+        active = self.runtime.find(name)
+        await self.runtime.durable()
+        now = self.runtime.clock.now()
         active.campaign.advance(now, active.load)
-        found = self.log.erase(active.number, self.unit(unit))
-        active.campaign.seq = self.log.append(active.number, Erased(now, found))
-        self.appended(active)
-        await self.durable()
+        found = self.runtime.log.erase(active.number, self.runtime.unit_hash(unit))
+        active.campaign.seq = self.runtime.log.append(active.number, Erased(now, found))
+        active.dirty = True
+        await self.runtime.durable()
         return protocol.ErasedUnit(found)
 
     async def make_key(self, new: protocol.NewKey) -> protocol.MadeKey:
-        """Make a key; this is the only moment at which it can be read."""
-        self.must_write()
+        """Make a key; only this answer shows it."""
+        self.runtime.check_open()
         key = new_key()
-        event = key_event(self.clock.now(), key, new.name, tuple(new.scopes))
-        self.append_server_record(event)
-        await self.durable()
+        event = key_event(self.runtime.clock.now(), key, new.name, tuple(new.scopes))
+        self.runtime.append_server_event(event)
+        await self.runtime.durable()
         return protocol.MadeKey(
-            event.id, event.name, list(event.scopes), text(event.recorded_at), key
+            event.id, event.name, list(event.scopes), format_timestamp(event.recorded_at), key
         )
 
     async def revoke_key(self, key_id: str) -> None:
-        """Let a key be valid no more; the last one that may do everything stays."""
-        self.must_write()
-        event = self.keyring.find(key_id)
+        """Revoke a key; the last one that may do everything cannot be revoked."""
+        self.runtime.check_open()
+        event = self.runtime.keyring.find(key_id)
         if event is None:
             raise NotFound("there is no key with this id: list the keys to see their ids")
-        if "admin" in event.scopes and self.keyring.admins() == 1:
+        if "admin" in event.scopes and self.runtime.keyring.admins() == 1:
             raise Conflict("this is the last key with the scope admin: make another one first")
-        self.append_server_record(KeyRevoked(self.clock.now(), key_id))
-        await self.durable()
+        self.runtime.append_server_event(KeyRevoked(self.runtime.clock.now(), key_id))
+        await self.runtime.durable()
 
     async def rotate(self) -> protocol.Rotated:
         """Sign decision ids with a new secret from now on; ids signed by old ones stay valid."""
-        self.must_write()
-        number = max(self.secrets) + 1
+        self.runtime.check_open()
+        number = max(self.runtime.secrets) + 1
         if number > LAST_SECRET:
             raise Conflict(f"the secret was changed {LAST_SECRET} times, and that is the most")
-        event = SecretMade(self.clock.now(), number, secrets.token_bytes(32))
-        self.append_server_record(event)
-        await self.durable()
-        return protocol.Rotated(number, text(event.recorded_at))
+        event = SecretMade(self.runtime.clock.now(), number, secrets.token_bytes(32))
+        self.runtime.append_server_event(event)
+        await self.runtime.durable()
+        return protocol.Rotated(number, format_timestamp(event.recorded_at))
 
     def keys(self) -> list[protocol.KeyView]:
         """List the keys, without their secrets."""
-        return self.keyring.views()
-
-    def identify(self, key: str) -> frozenset[protocol.Scope] | None:
-        """Return what a key may do; None for a key that is not valid."""
-        return self.keyring.scopes(key)
-
-    def append_server_record(self, event: AnyEvent) -> None:
-        """Append a record about the server itself."""
-        self.log.append(SERVER, event)
-        self.know(event)
-
-    def know(self, event: AnyEvent) -> None:
-        """Take in a record about the server itself."""
-        if isinstance(event, KeyMade):
-            self.keyring.add(event)
-        elif isinstance(event, KeyRevoked):
-            self.keyring.revoke(event.id)
-        elif isinstance(event, SecretMade):
-            self.secrets[event.id] = event.secret
-            self.signs_since[event.id] = event.recorded_at
+        return self.runtime.keyring.views()
 
     def _to_change(self, name: str, version: int | None) -> ActiveCampaign:
-        active = self.find(name)
+        active = self.runtime.find(name)
         if version is not None and version != active.version:
             raise Stale(
                 f"the campaign {name!r} is at version {active.version}, not {version}: "
@@ -203,61 +174,18 @@ class Administration(Upkeep):
     ) -> protocol.CampaignView:
         if config == active.config:
             return active.view()
-        now = self.clock.now()
+        now = self.runtime.clock.now()
         active.campaign.advance(now, active.load)
-        active.version = active.campaign.seq = self.log.append(active.number, Changed(now, config))
+        seq = self.runtime.log.append(active.number, Changed(now, config))
+        active.version = active.campaign.seq = seq
         active.campaign.change(config)
-        self._changed(active)
-        await self.durable()
+        active.config_changed()
+        active.dirty = True
+        await self.runtime.durable()
         return active.view()
 
     async def _refit(
         self, active: ActiveCampaign, config: CampaignConfig, why: str
     ) -> protocol.CampaignView:
-        """Read the whole log beside the running campaign, and put the result in its place."""
-        active.refitting = True
-        try:
-            number, log = active.number, self.log
-            upto, as_of = log.head, self.clock.now()
-            config = config_rules.keeping(active.config, config, as_of)
-            await self.durable()
-            campaign = Campaign(config)
-            for step in refit_from_log(log, number, config, upto, as_of):
-                campaign = step
-                await asyncio.sleep(0)
-                self.must_be_open(log)
-            last, left = upto, math.inf
-            while 0 < log.committer.committed - last < left:  # records may come faster than this
-                newest = log.committer.committed
-                left = newest - last
-                for _ in catch_up(campaign, log, number, last, newest):
-                    await asyncio.sleep(0)
-                    self.must_be_open(log)
-                last = newest
-            whole(catch_up(campaign, log, number, last))
-            self._put(active, campaign, Refitted(as_of, config, why, upto, as_of, policy_version()))
-            await self.durable()
-        finally:
-            active.refitting = False
+        await refit_while_serving(self.runtime, self.maintenance, active, config, why)
         return active.view()
-
-    def refit_now(self, active: ActiveCampaign, why: str) -> None:
-        """Read the whole log while nothing else goes on."""
-        upto, as_of, config = self.log.head, self.clock.now(), active.config
-        campaign = whole(refit_from_log(self.log, active.number, config, upto, as_of))
-        self._put(active, campaign, Refitted(as_of, config, why, upto, as_of, policy_version()))
-
-    def _put(self, active: ActiveCampaign, campaign: Campaign, event: Refitted) -> None:
-        now = self.clock.now()
-        campaign.advance(now, active.load)
-        event = msgspec.structs.replace(event, recorded_at=now)
-        active.version = campaign.seq = self.log.append(active.number, event)
-        active.campaign = campaign
-        self._changed(active)
-        self.keep_snapshots()
-        logger.info("%s was refit at record %d: %s", active.config.name, active.version, event.why)
-
-    def _changed(self, active: ActiveCampaign) -> None:
-        active.decider.forget()
-        active.look_up()
-        self.appended(active)

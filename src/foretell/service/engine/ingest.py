@@ -1,4 +1,4 @@
-"""Intake: how a decision or feedback becomes a record of the log, and the record knowledge.
+"""Ingest: a decision or feedback becomes a record of the log and part of its campaign's state.
 
 Everything happens in one event loop: a request is checked, its record is appended and folded into
 its campaign, and the answer waits until the record is on disk.
@@ -18,11 +18,11 @@ from msgspec import Raw
 
 from foretell import protocol
 from foretell.errors import ForetellError
-from foretell.service.engine.recovery import matching
-from foretell.service.engine.runtime import Core
+from foretell.service.engine.replay import if_decided_at
+from foretell.service.engine.runtime import Runtime
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decider import Choice, Eligible
-from foretell.service.model.decision_id import Token, read
+from foretell.service.model.decision_id import Token, read_decision_id
 from foretell.service.model.errors import (
     Conflict,
     Damaged,
@@ -32,22 +32,28 @@ from foretell.service.model.errors import (
     Unusable,
 )
 from foretell.service.model.events import Decided, Feedback
-from foretell.service.model.feedback import id_in, line_of, named, same, why_parked
+from foretell.service.model.feedback import (
+    event_id_in,
+    feedback_event,
+    same_report,
+    why_parked,
+    with_event_id,
+)
 from foretell.service.model.outcome import FeedbackRecord
-from foretell.service.model.timestamps import text
+from foretell.service.model.timestamps import format_timestamp
 
-TOGETHER = 100
-"""Events of a batch that are taken in before others get their turn, at most."""
-LONG = 0.02
-"""Seconds: after a turn that took longer the next one is shorter."""
-MOST_EVENTS = 1000
-"""About one decision: each is read again whenever another one comes."""
+MAX_EVENTS_PER_TURN = 100
+"""Events of a batch that are taken in before other requests get their turn."""
+LONG_TURN_SECONDS = 0.02
+"""After a turn that took longer the next one takes in fewer events."""
+MAX_EVENTS_PER_DECISION = 1000
+"""Each event about a decision is read again whenever another one comes."""
 _ITEM = msgspec.json.Decoder(protocol.FeedbackItem)
 
 Done = TypeVar("Done")
 
 
-class _Read(NamedTuple):
+class _AboutDecision(NamedTuple):
     """Feedback, and the decision that it is about."""
 
     token: Token
@@ -55,33 +61,42 @@ class _Read(NamedTuple):
     event: Feedback
 
 
-class Intake(Core):
+class Ingest:
     """Decisions and feedback: the part of the engine that every request of a product goes to."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        """Append to the runtime's log."""
+        self.runtime = runtime
 
     async def decide(
         self, name: str, ask: protocol.DecisionRequest
     ) -> tuple[protocol.DecisionAnswer, bool]:
-        """Choose an action; the same decision_key gives the same decision again."""
-        active = self.find(name)
+        """Choose an action; return the answer, and whether the decision is new.
+
+        The same decision_key gets the same decision again.
+        """
+        runtime = self.runtime
+        active, log = runtime.find(name), runtime.log
         campaign, number = active.campaign, active.number
         config = campaign.config
         key = None if ask.decision_key is None else "d:" + ask.decision_key
-        request = self._request(ask) if key else b""
-        if key is not None and (earlier := self.log.by_key(number, key)) is not None:
+        request = self._request_digest(ask) if key else b""
+        if key is not None and (earlier := log.by_key(number, key)) is not None:
             assert isinstance(earlier.event, Decided)  # noqa: S101  (only they have such keys)
             if earlier.event.request != request:
                 raise Unusable(
                     f"the decision_key {ask.decision_key!r} was used for another request: "
                     f"take a key of its own for each decision"
                 )
-            await self.durable()
-            return self._answer(active, earlier.event, self.policy_at(number, earlier.seq)), False
+            await runtime.durable()
+            policy = runtime.policy_at(number, earlier.seq)
+            return self._answer(active, earlier.event, policy), False
         if config.status != "running":
             raise Conflict(f"the campaign {name!r} is {config.status}: start it to decide")
         eligible = active.eligible(ask.eligible)
-        now = self.clock.now()
+        now = runtime.clock.now()
         campaign.advance(now, active.load)
-        unit = None if ask.unit is None else self.unit(ask.unit)
+        unit = None if ask.unit is None else runtime.unit_hash(ask.unit)
         t = campaign.decided
         choice = self._sticky(active, unit, eligible) if config.sticky and unit else None
         if choice is None:
@@ -98,128 +113,132 @@ class Intake(Core):
             request,
         )
         context = b"" if ask.context is None else msgspec.json.encode(ask.context)
-        campaign.seq = self.log.append(number, event, t, key, unit, context)
+        campaign.seq = log.append(number, event, t, key, unit, context)
         campaign.decide(event)
-        self.appended(active)
-        await self.durable()
+        active.dirty = True
+        await runtime.durable()
         return self._answer(active, event, config.policy), True
 
     async def signal(self, decision_id: str, report: protocol.SignalReport) -> protocol.Receipt:
         """Take in a signal."""
         receipt = self._take(decision_id, report)
-        await self.durable()
+        await self.runtime.durable()
         return receipt
 
     async def reward(self, decision_id: str, report: protocol.RewardReport) -> protocol.Receipt:
         """Take in a reward or a correction."""
         receipt = self._take(decision_id, report)
-        await self.durable()
+        await self.runtime.durable()
         return receipt
 
     async def batch(self, items: list[Raw]) -> list[protocol.Receipt]:
         """Take in many events, each for itself."""
         receipts: list[protocol.Receipt] = []
-        size = TOGETHER
+        size = MAX_EVENTS_PER_TURN
         while len(receipts) < len(items):
             begun = perf_counter()
             receipts += self._take_some(items[len(receipts) :][:size])
-            size = max(1, size // 2) if perf_counter() - begun > LONG else min(TOGETHER, 2 * size)
+            slow = perf_counter() - begun > LONG_TURN_SECONDS
+            size = max(1, size // 2) if slow else min(MAX_EVENTS_PER_TURN, 2 * size)
             await asyncio.sleep(0)
-        await self.durable()
+        await self.runtime.durable()
         return receipts
 
     def _take_some(self, items: list[Raw]) -> list[protocol.Receipt]:
-        """Take in some events; what the log knows about them is looked up all at once."""
-        records = [_attempt(self._line, raw) for raw in items]
-        wanted: dict[int, list[_Read]] = {}
-        for record in records:
-            if isinstance(record, _Read):
-                wanted.setdefault(record.active.number, []).append(record)
-        with ExitStack() as known:
-            for number, some in wanted.items():
-                rounds = [record.token.round for record in some]
-                keys = ["e:" + record.event.event_id for record in some]
-                known.enter_context(self.log.foreseen(number, rounds, keys))
+        """Take in some events; what the log holds about them is read in one go."""
+        parsed = [_attempt(self._read_item, raw) for raw in items]
+        by_campaign: dict[int, list[_AboutDecision]] = {}
+        for feedback in parsed:
+            if isinstance(feedback, _AboutDecision):
+                by_campaign.setdefault(feedback.active.number, []).append(feedback)
+        with ExitStack() as stack:
+            for number, some in by_campaign.items():
+                rounds = [feedback.token.round for feedback in some]
+                keys = ["e:" + feedback.event.event_id for feedback in some]
+                stack.enter_context(self.runtime.log.prefetched(number, rounds, keys))
             receipts = [
-                record
-                if isinstance(record, protocol.Receipt)
-                else _attempt(self._take_line, record)
-                for record in records
+                feedback
+                if isinstance(feedback, protocol.Receipt)
+                else _attempt(self._take_or_count, feedback)
+                for feedback in parsed
             ]
         for raw, receipt in zip(items, receipts, strict=True):
             if receipt.status == "rejected":
-                receipt.event_id = id_in(raw)
+                receipt.event_id = event_id_in(raw)
         return receipts
 
-    def _line(self, raw: Raw) -> _Read:
+    def _read_item(self, raw: Raw) -> _AboutDecision:
         item = _ITEM.decode(raw)
         return self._read(item.decision_id, item)
 
     def _take(
         self, decision_id: str, report: protocol.SignalReport | protocol.RewardReport
     ) -> protocol.Receipt:
-        return self._take_line(self._read(decision_id, report))
+        return self._take_or_count(self._read(decision_id, report))
 
     def _read(
         self,
         decision_id: str,
         report: protocol.SignalReport | protocol.RewardReport | protocol.FeedbackItem,
-    ) -> _Read:
-        """Find out which decision is meant, and what is said about it."""
-        token = read(decision_id, self.secrets)
-        active = None if token is None else self.by_number.get(token.campaign)
-        self.must_write()
+    ) -> _AboutDecision:
+        """Find out which decision a report is about, and make it an event."""
+        token = read_decision_id(decision_id, self.runtime.secrets)
+        active = None if token is None else self.runtime.by_number.get(token.campaign)
+        self.runtime.check_open()
         if token is None or active is None:
             raise NotFound("there is no such decision: send the decision_id as the service gave it")
         try:
-            return _Read(token, active, line_of(report, token, self.clock.now(), active.signals))
+            event = feedback_event(report, token, self.runtime.clock.now(), active.signals)
         except RequestProblem:
             self._count(active, "rejected")
             raise
+        return _AboutDecision(token, active, event)
 
-    def _take_line(self, record: _Read) -> protocol.Receipt:
+    def _take_or_count(self, feedback: _AboutDecision) -> protocol.Receipt:
         try:
-            return self._take_in(record)
+            return self._take_in(feedback)
         except Unusable:
-            self._count(record.active, "rejected")
+            self._count(feedback.active, "rejected")
             raise
 
-    def _take_in(self, record: _Read) -> protocol.Receipt:
-        token, active, event = record
-        records = matching(self.log.decision_records(active.number, token.round), token.decided_at)
+    def _take_in(self, feedback: _AboutDecision) -> protocol.Receipt:
+        token, active, event = feedback
+        log = self.runtime.log
+        records = log.decision_records(active.number, token.round)
+        records = if_decided_at(records, token.decided_at)
         known = [] if records is None else records.feedback
-        event = named(event, known)
+        event = with_event_id(event, known)
         key = "e:" + event.event_id
-        earlier = self.log.by_key(active.number, key)
+        earlier = log.by_key(active.number, key)
         if earlier is not None:
-            if not same(earlier.event, event):
+            if not same_report(earlier.event, event):
                 raise Unusable(
                     f"the event_id {event.event_id!r} was used for another event: "
                     f"take an id of its own for each event"
                 )
             self._count(active, "duplicates")
             return protocol.Receipt("duplicate", event.event_id)
-        if len(known) >= MOST_EVENTS:
+        if len(known) >= MAX_EVENTS_PER_DECISION:
             raise Unusable(
-                f"there are {MOST_EVENTS} events about this decision, and that is the most: "
-                f"add up what belongs together"
+                f"there are {MAX_EVENTS_PER_DECISION} events about this decision, "
+                f"and that is the most: add up what belongs together"
             )
         active.campaign.advance(event.recorded_at, active.load)
-        seq = self.log.append(active.number, event, token.round, key)
+        seq = log.append(active.number, event, token.round, key)
         status = active.campaign.take(FeedbackRecord(seq, event), records, active.load)
         active.campaign.seq = seq
-        self.appended(active)
+        active.dirty = True
         detail = self._why_parked(active, event) if status == "parked" else None
         return protocol.Receipt(status, event.event_id, detail)  # type: ignore[arg-type]
 
     def _why_parked(self, active: ActiveCampaign, event: Feedback) -> str:
         target = getattr(event, "target", None)
-        known = None if target is None else self.log.by_key(active.number, "e:" + target)
+        known = None if target is None else self.runtime.log.by_key(active.number, "e:" + target)
         return why_parked(event, None if known is None else known.event)
 
     def _sticky(self, active: ActiveCampaign, unit: bytes, eligible: Eligible) -> Choice | None:
-        """Return a unit the first action it ever had that it can have now."""
-        for _, _, earlier in self.log.of_unit(active.number, unit):
+        """Choose the first action that a unit ever had and that is eligible now."""
+        for _, _, earlier in self.runtime.log.decisions_of_unit(active.number, unit):
             if isinstance(earlier, Decided) and eligible.mask[earlier.action]:
                 return Choice(earlier.action, 1.0, "sticky", active.campaign.seq)
         return None
@@ -228,31 +247,31 @@ class Intake(Core):
         self, active: ActiveCampaign, event: Decided, policy: str
     ) -> protocol.DecisionAnswer:
         return protocol.DecisionAnswer(
-            self.id_of(active.number, event),
+            self.runtime.decision_id(active.number, event),
             active.config.actions[event.action],
             event.propensity,
             policy,
-            text(active.campaign.rules.reward_due(event.recorded_at)),
+            format_timestamp(active.campaign.rules.reward_due(event.recorded_at)),
             event.mode,
         )
 
-    def _request(self, ask: protocol.DecisionRequest) -> bytes:
-        """Digest what was asked, so that a repeated key can be told from a reused one.
+    def _request_digest(self, ask: protocol.DecisionRequest) -> bytes:
+        """Digest a request, so that a repeated request differs from another one with its key.
 
-        The digest is keyed: it stays when the unit is erased, and nobody may guess by it.
+        The digest is keyed: it stays when the unit is erased, and must not help to guess the unit.
         """
         asked = msgspec.json.encode((ask.unit, ask.eligible, ask.context), order="deterministic")
-        return hashlib.blake2b(asked, key=self.secrets[0], digest_size=8).digest()
+        return hashlib.blake2b(asked, key=self.runtime.secrets[0], digest_size=8).digest()
 
     def _count(self, active: ActiveCampaign, name: str) -> None:
         active.counts[name] = active.counts.get(name, 0) + 1
-        self.log.add_counts(active.number, name, 1)
+        self.runtime.log.add_counts(active.number, name, 1)
 
 
-def _attempt(work: Callable[[Any], Done], what: Any) -> Done | protocol.Receipt:
-    """Do something with one event of many; if it cannot be done, that event is rejected."""
+def _attempt(work: Callable[[Any], Done], event: Any) -> Done | protocol.Receipt:
+    """Process one event of many; if that fails, this event alone is rejected."""
     try:
-        return work(what)
+        return work(event)
     except (Damaged, LogClosed):
         raise
     except (ForetellError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

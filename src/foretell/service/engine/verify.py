@@ -1,6 +1,6 @@
-"""The proof of the promise: every campaign is built again from the log alone, and compared.
+"""Verification: every campaign is rebuilt from the log alone, and compared with its snapshot.
 
-What it is compared with is its newest snapshot, which a server wrote while it ran.
+The snapshot is the newest one, which a server wrote while it ran.
 """
 
 from __future__ import annotations
@@ -11,31 +11,36 @@ from typing import Literal
 from msgspec import Struct
 
 from foretell.errors import DamagedFile, ForetellError
-from foretell.service.engine.recovery import STEP, before, rebuild, whole
+from foretell.service.engine.replay import (
+    RECORDS_PER_STEP,
+    decision_loader,
+    rebuild,
+    run_to_end,
+)
 from foretell.service.log.record import NO_ROUND
-from foretell.service.log.sqlite.backup import verified
-from foretell.service.log.sqlite.campaign_view import (
+from foretell.service.log.sqlite.campaign_reader import (
     CampaignReader,
     last_campaign,
     last_seq,
     open_campaign_reader,
 )
+from foretell.service.log.sqlite.check import check_database
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.errors import Damaged
 from foretell.service.model.events import Created
 from foretell.service.model.snapshot import pack, unpack
 
-Outcome = Literal["same", "differs", "no snapshot", "other policies"]
+Comparison = Literal["same", "differs", "no snapshot", "other policies"]
 """Other policies: the snapshot is of another version of foretell, and cannot be compared with."""
 
 
 class Rebuilt(Struct):
-    """A campaign that was built again."""
+    """A campaign that was rebuilt."""
 
     campaign: str
     record: int
-    """The record up to which it was built."""
-    outcome: Outcome
+    """The record up to which it was rebuilt."""
+    comparison: Comparison
 
 
 class Verification(Struct):
@@ -48,23 +53,24 @@ class Verification(Struct):
 
 
 def verify_database(path: str, advance: Callable[[int], None] = lambda _: None) -> Verification:
-    """Check all that is stored, and build every campaign again.
+    """Check all that is stored, and rebuild every campaign.
 
-    `advance` is told of records that are done, twice for each: checked, and folded again.
+    `advance` is called with a number of records that are done, twice for each record: when it is
+    checked, and when it is folded.
     """
     try:
-        checked = verified(path, lambda: advance(STEP))
+        checked = check_database(path, lambda: advance(RECORDS_PER_STEP))
     except DamagedFile as error:
         return Verification(0, 0, [], [str(error)])
     found = Verification(checked.records, checked.snapshots, [], checked.damage)
     for number in range(1, last_campaign(path) + 1):
         try:
             with open_campaign_reader(path, number) as log:
-                found.campaigns.append(_built_again(log, advance))
+                found.campaigns.append(_rebuilt(log, advance))
         except ForetellError as error:
             found.damage.append(f"campaign {number} cannot be built from the log: {error}")
     for one in found.campaigns:
-        if one.outcome == "differs":
+        if one.comparison == "differs":
             found.damage.append(
                 f"the campaign {one.campaign!r}, built from the log, "
                 f"differs from its snapshot at record {one.record}"
@@ -72,26 +78,26 @@ def verify_database(path: str, advance: Callable[[int], None] = lambda _: None) 
     return found
 
 
-def steps(path: str) -> int:
-    """Return how many records `advance` will be told of, about; 0 where they cannot be counted."""
+def count_steps(path: str) -> int:
+    """Return about how many records `advance` will count; 0 where they cannot be counted."""
     try:
         return 2 * last_seq(path)
     except DamagedFile:
         return 0
 
 
-def _built_again(log: CampaignReader, advance: Callable[[int], None]) -> Rebuilt:
-    number, created = log.campaign, log.about(log.campaign, NO_ROUND)[0].event
-    assert isinstance(created, Created)  # noqa: S101  (a campaign begins so)
+def _rebuilt(log: CampaignReader, advance: Callable[[int], None]) -> Rebuilt:
+    number, created = log.campaign, log.records_about(log.campaign, NO_ROUND)[0].event
+    assert isinstance(created, Created)  # noqa: S101  (the first record of every campaign)
     name = created.config.name
     body = _snapshot(log)
     kept = None if body is None else unpack(body)
     if kept is None:
-        whole(_watched(rebuild(log, number), advance))
+        run_to_end(_counted(rebuild(log, number), advance))
         return Rebuilt(name, log.head, "no snapshot" if body is None else "other policies")
     log.head = kept.seq
-    campaign = whole(_watched(rebuild(log, number), advance))
-    campaign.advance(kept.as_of, before(log, number))
+    campaign = run_to_end(_counted(rebuild(log, number), advance))
+    campaign.advance(kept.as_of, decision_loader(log, number))
     return Rebuilt(name, kept.seq, "same" if pack(campaign) == pack(kept) else "differs")
 
 
@@ -104,7 +110,7 @@ def _snapshot(log: CampaignReader) -> bytes | None:
     return None if found is None else found[1]
 
 
-def _watched(steps: Iterator[Campaign], advance: Callable[[int], None]) -> Iterator[Campaign]:
+def _counted(steps: Iterator[Campaign], advance: Callable[[int], None]) -> Iterator[Campaign]:
     for step in steps:
-        advance(STEP)
+        advance(RECORDS_PER_STEP)
         yield step

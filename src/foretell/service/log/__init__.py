@@ -1,1 +1,1 @@
-"""Where the log is kept: records with checksums in a hash chain, in a database that syncs."""
+"""The log: records with checksums, linked in a hash chain, in a database that is synced."""

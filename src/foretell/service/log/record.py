@@ -1,7 +1,8 @@
-"""A record of the log as it is stored: a checksum of its own, and a link to the record before.
+"""A record of the log: as it is read, and as it is stored with its checksum and its link.
 
-The checksum is checked whenever a record is read, by whatever way; the chain whenever records are
-read in order, so that a record that was changed, moved or taken out is found.
+The checksum is checked whenever a record is read, in whatever way. The link is a digest of the
+record and of all before it: the chain is checked whenever records are read in order, so that a
+record that was changed, moved or removed is found.
 """
 
 from __future__ import annotations
@@ -13,34 +14,42 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from foretell.service.model.errors import Damaged, RequestProblem
+from foretell.service.model.errors import Damaged
 from foretell.service.model.events import AnyEvent, decode, encode
 from foretell.service.model.snapshot import digest
 
 _HEAD = struct.Struct(">QIq")
 NO_ROUND = -1
-LINK = 16
-"""Bytes of a link of the chain."""
-ROOT = bytes(LINK)
+"""The round of a record that is about no decision."""
+LINK_BYTES = 16
+ROOT = bytes(LINK_BYTES)
 """What the first record is linked to."""
 
 
+class Record(NamedTuple):
+    """A record as it is read: its number, its campaign's number, and what it says."""
+
+    seq: int
+    campaign: int
+    event: AnyEvent
+
+
 class StoredRow(NamedTuple):
-    """A stored record, in the order of its columns."""
+    """A record as it is stored, in the order of its columns."""
 
     seq: int
     campaign: int
     round: int
     """The round of the decision that it is about, or NO_ROUND."""
     key: str | None
-    """What it must be the only one of its campaign to have."""
+    """A key that no other record of its campaign has."""
     body: bytes
     check: int
     link: bytes
 
 
 COLUMNS = "seq, campaign, round, CAST(key AS BLOB), body, checksum, link"
-"""As they are read: a key that is damaged may be no text any more."""
+"""The columns as they are read: a damaged key may not be text any more."""
 
 
 def stored_row(
@@ -54,58 +63,45 @@ def stored_row(
 
 def link_after(before: bytes, check: int, body: bytes) -> bytes:
     """Return the link of a record: a digest of it and of everything before it."""
-    return hashlib.blake2b(b"%d" % check + body, key=before, digest_size=LINK).digest()
+    return hashlib.blake2b(b"%d" % check + body, key=before, digest_size=LINK_BYTES).digest()
 
 
 def event_of(row: tuple[int, int, int, bytes | None, bytes, int, bytes]) -> AnyEvent:
-    """Read a stored record, or raise `Damaged` with its number."""
+    """Return the event of a stored record, or raise `Damaged` with its number."""
     seq, campaign, about, key, body, check, _ = row
     try:
         if _checksum(seq, campaign, about, key, body) == check:
             return decode(body)
     except (msgspec.MsgspecError, struct.error, TypeError, ValueError, AttributeError):
-        pass  # what is damaged may be of another type than it was
+        pass  # a damaged value may be of another type
     raise Damaged("record", seq)
 
 
-def seal(campaign: int, seq: int, body: bytes) -> bytes:
-    """Return what a snapshot is checked by: its bytes, and whose it is as of which record."""
+def snapshot_digest(campaign: int, seq: int, body: bytes) -> bytes:
+    """Return the digest of a snapshot: of its bytes, its campaign and its record."""
     return digest(b"%d %d " % (campaign, seq) + body)
 
 
-def sealed(campaign: Any, seq: Any, body: Any, record: Any) -> bool:
-    """Return whether a snapshot is what was stored."""
+def snapshot_is_sound(campaign: Any, seq: Any, body: Any, stored: Any) -> bool:
+    """Return whether a snapshot matches its stored digest."""
     try:
-        return seal(campaign, seq, body) == record
+        return snapshot_digest(campaign, seq, body) == stored
     except TypeError:
         return False
 
 
-def personal_check(seq: int, campaign: int, unit: bytes | None, context: bytes | None) -> int:
-    """Return what a decision's unit and context are checked by."""
+def personal_checksum(seq: int, campaign: int, unit: bytes | None, context: bytes | None) -> int:
+    """Return the checksum of a decision's unit and context."""
     head = zlib.crc32(_HEAD.pack(seq, campaign, len(unit or b"")))
     return zlib.crc32(context or b"", zlib.crc32(unit or b"", head))
 
 
-def sound(seq: Any, campaign: Any, unit: Any, context: Any, check: Any) -> bool:
-    """Return whether a decision's unit and context are what was stored, and of the same types."""
+def personal_is_sound(seq: Any, campaign: Any, unit: Any, context: Any, check: Any) -> bool:
+    """Return whether a decision's unit and context match their stored checksum."""
     try:
-        return personal_check(seq, campaign, unit, context) == check
+        return personal_checksum(seq, campaign, unit, context) == check
     except (struct.error, TypeError):
         return False
-
-
-class DamagedPages(Damaged):
-    """The database itself cannot be read, whatever record was meant."""
-
-    def __init__(self, error: Exception) -> None:
-        """Say what SQLite has found."""
-        RequestProblem.__init__(
-            self,
-            f"the database is damaged ({error}): run foretell verify, "
-            f"and restore the log from a backup",
-        )
-        self.seq = 0
 
 
 def _checksum(seq: int, campaign: int, about: int, key: bytes | None, body: bytes) -> int:

@@ -1,4 +1,4 @@
-"""A campaign that runs: its state, its chooser, and what is known about it besides."""
+"""An active campaign: its state, its decider, and what the server knows about it besides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foretell.service.model.decider import Decider, Eligible
 from foretell.service.model.errors import Conflict, Unusable
 from foretell.service.model.events import CampaignConfig
 from foretell.service.model.prefetch import Load
-from foretell.service.model.timestamps import text
+from foretell.service.model.timestamps import format_timestamp
 
 
 @dataclass
@@ -25,11 +25,11 @@ class ActiveCampaign:
     decider: Decider
     created_at: int
     version: int
-    """The record that set it as it is."""
+    """The record of its present configuration."""
     counts: dict[str, int] = field(default_factory=dict)
-    """What leaves no record: duplicates and rejections."""
+    """Duplicates and rejections, which leave no record."""
     load: Load = field(init=False)
-    """Return its decisions as they are now."""
+    """Loads its decisions as they are now."""
     dirty: bool = True
     """Whether there are records since its last snapshot."""
     refitting: bool = False
@@ -38,51 +38,50 @@ class ActiveCampaign:
     signals: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look up what every decision needs."""
-        self.look_up()
+        """Prepare what every decision needs."""
+        self.config_changed()
 
     @property
     def config(self) -> CampaignConfig:
-        """How it is set."""
+        """Its configuration."""
         return self.campaign.config
 
-    def look_up(self) -> None:
-        """Find out which actions can be chosen, and where each name stands."""
+    def config_changed(self) -> None:
+        """Prepare what every decision needs: the actions that can be chosen, names by index."""
         config = self.config
+        self.decider.forget()
         self.choosable = Eligible.of(
-            np.array(
-                [action_status == "active" for action_status in config.action_status], np.bool_
-            )
+            np.array([status == "active" for status in config.action_status], np.bool_)
         )
         self.action_index = {name: index for index, name in enumerate(config.actions)}
         self.signals = {name: index for index, name in enumerate(config.signals)}
 
     def eligible(self, names: list[str] | None) -> Eligible:
-        """Return which actions can be chosen, of those named if some are."""
-        among = self.choosable
+        """Return which actions can be chosen: of those named, if any are."""
+        found = self.choosable
         if names is not None:
-            asked = np.zeros(among.mask.size, np.bool_)
+            asked = np.zeros(found.mask.size, np.bool_)
             for name in names:
                 if name not in self.action_index:
                     raise Unusable(str(UnknownName.of("action", name, self.action_index)))
                 asked[self.action_index[name]] = True
-            among = Eligible.of(among.mask & asked)
-        if not among.actions:
+            found = Eligible.of(found.mask & asked)
+        if not found.actions:
             raise Conflict(
                 "no action can be chosen, because those eligible are paused or retired: "
                 "name others, or add one"
             )
-        return among
+        return found
 
     def view(self) -> CampaignView:
-        """Return the campaign as it is set."""
+        """Return the campaign as the service shows it."""
         config = self.config
         return CampaignView(
             name=config.name,
             status=config.status,
             actions=[
-                ActionView(action, action_status)
-                for action, action_status in zip(config.actions, config.action_status, strict=True)
+                ActionView(action, status)
+                for action, status in zip(config.actions, config.action_status, strict=True)
             ],
             signals=list(config.signals),
             policy=config.policy,
@@ -95,6 +94,6 @@ class ActiveCampaign:
             explore=config.explore,
             holdout=config.holdout,
             sticky=config.sticky,
-            created_at=text(self.created_at),
+            created_at=format_timestamp(self.created_at),
             version=self.version,
         )

@@ -1,14 +1,14 @@
-"""One campaign: what its policy is told, and when. A machine without clock, socket or database.
+"""One campaign: what is delivered to its policy, and when. No clock, no socket, no database.
 
 The log is folded in its order, and between two records every window closes that is due by then, in
 the order of closing: so the same log gives the same state, whenever and however often it is
-read. Of its open decisions a campaign remembers two places only, the first whose signal window
+read. Of its open decisions a campaign remembers two rounds only, the first whose signal window
 is open and the first whose reward window is: windows close in the order of decisions. The records
-of a decision are handed in when they are needed.
+of a decision are loaded when they are needed.
 
-A policy that can undo (`unobserve`, `uncredit`) and reads in any order is told at every moment
-what each decision stands at. One that reads a stream is told each signal once, in the order of
-decisions; what it has read stays read, until the next refit.
+To a policy that can undo (`unobserve`, `uncredit`) and reads in any order, the present outcome of
+every decision is delivered. To a policy that reads a stream, each signal is delivered once, in the
+order of decisions; what was delivered stays, until the next refit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from foretell.service.model.prefetch import Load, Prefetch
 from foretell.types import Bools, RewardScale
 
 NEVER = 2**62
-"""A moment that does not come."""
+"""A moment that never comes."""
 
 
 class Campaign:
@@ -69,7 +69,7 @@ class Campaign:
         self.waits_for_signals = self.rules.signal_default or not self.undoes
 
     def change(self, config: CampaignConfig) -> None:
-        """Take another setup in which the policy, the windows and the rewards are the same."""
+        """Take a configuration with the same policy, windows and rewards."""
         old = self.config
         self.config = config
         if len(config.actions) > len(old.actions) or len(config.signals) > len(old.signals):
@@ -88,9 +88,9 @@ class Campaign:
         self.as_of = event.recorded_at
 
     def take(self, record: FeedbackRecord, records: DecisionRecords | None, load: Load) -> str:
-        """Take in feedback on a decision that stood at `facts`; None is a decision not known.
+        """Take in feedback on a decision; `records` are those before it, None if it is not known.
 
-        Gives what becomes of it: accepted, late or parked.
+        Returns what becomes of the feedback: accepted, late or parked.
         """
         event = record.event
         signal = isinstance(event, Signalled)
@@ -102,13 +102,13 @@ class Campaign:
         decided_at = records.decided.recorded_at
         due = self.rules.signal_due(decided_at) if signal else self.rules.reward_due(decided_at)
         now = DecisionRecords(records.decided, [*records.feedback, record])
-        if self._settles(decided_at, event.recorded_at, signal=signal):
+        if self._has_effect(decided_at, event.recorded_at, signal=signal):
             self._move(records, now, event.recorded_at)
         if not signal:
-            waiting = unmatched(rewards(now.feedback)) - unmatched(rewards(records.feedback))
-            self.counters.count("parked", waiting)
-        reads = records.decided.round == self.signal_cursor and not self.rules.signal_default
-        if signal and reads and not self.undoes:
+            parked = unmatched(rewards(now.feedback)) - unmatched(rewards(records.feedback))
+            self.counters.count("parked", parked)
+        is_next = records.decided.round == self.signal_cursor and not self.rules.signal_default
+        if signal and is_next and not self.undoes:
             self._read_on(event.recorded_at, load)
         late = event.recorded_at >= due
         self.counters.count("late", late)
@@ -116,8 +116,8 @@ class Campaign:
             return "parked"
         return "late" if late else "accepted"
 
-    def _settles(self, decided_at: int, now: int, *, signal: bool) -> bool:
-        """Return whether feedback can change what a decision stands at before a window closes."""
+    def _has_effect(self, decided_at: int, now: int, *, signal: bool) -> bool:
+        """Return whether feedback can change the outcome now, and not only when a window closes."""
         if self.rules.signal_default and now < self.rules.signal_due(decided_at):
             return False
         return signal or not self.rules.reward_default or now >= self.rules.reward_due(decided_at)
@@ -143,36 +143,37 @@ class Campaign:
                 self._move(records, records, moment, reward_closes=True)
                 self.reward_next = self._due_of_reward(rewarded)
 
-    def end_refit(self, seq: int, now: int, record: int) -> None:
-        """End a refit: every decision was given to `refit_one`, as it stood then.
+    def end_refit(self, seq: int, now: int, stored: int) -> None:
+        """End a refit, after every decision was given to `refit_one`.
 
-        `stored` is how many decisions, signals and rewards the log held.
+        `stored` is how many records of decisions, signals and rewards the log held: those that
+        belong to no decision are parked.
         """
         known = sum(self.counters.counts[:3])
-        self.counters.count("parked", record - known)
+        self.counters.count("parked", stored - known)
         self.refit = LastRefit(seq, now, self.signal_cursor)
         self.seq, self.as_of = seq, now
 
     def refit_one(self, records: DecisionRecords, now: int) -> None:
-        """Read the next decision, with what it stands at at a moment after it."""
+        """Read the next decision of a refit, with its outcome at a later moment."""
         decided_at, t = records.decided.recorded_at, records.decided.round
-        reached = t == self.signal_cursor
+        is_next = t == self.signal_cursor
         self.decide(records.decided)
-        outcome_after = outcome_of(self.rules, records, now)
-        delivered = outcome_after
+        outcome = outcome_of(self.rules, records, now)
+        delivered = outcome
         if self.waits_for_signals and now < self.rules.signal_due(decided_at):
-            early = not self.rules.signal_default and outcome_after.signal is not None
-            if not (reached and early):
+            early = not self.rules.signal_default and outcome.signal is not None
+            if not (is_next and early):
                 delivered = NOTHING
         closed = delivered.signal is not None or now >= self.rules.signal_due(decided_at)
-        if self.waits_for_signals and reached and closed:
+        if self.waits_for_signals and is_next and closed:
             self.signal_cursor = t + 1
             self.signal_next = NEVER
         if self.rules.reward_default and now >= self.rules.reward_due(decided_at):
             self.reward_cursor = t + 1
             self.reward_next = NEVER
-        self._tell(records, NOTHING, delivered)
-        self._count(records, NOTHING, outcome_after)
+        self._deliver(records, NOTHING, delivered)
+        self._count(records, NOTHING, outcome)
         self.counters.count(
             "signals", sum(isinstance(one.event, Signalled) for one in records.feedback)
         )
@@ -187,7 +188,7 @@ class Campaign:
         return record.event.recorded_at >= due
 
     def _read_on(self, now: int, load: Load) -> None:
-        """Read the next decisions of the stream, as far as their signals are there."""
+        """Deliver the next decisions of the stream, as far as their signals have come."""
         prefetch = Prefetch(load)
         while self.signal_cursor < self.decided:
             records = prefetch.at(self.signal_cursor)
@@ -217,28 +218,29 @@ class Campaign:
         signal_closes: bool = False,
         reward_closes: bool = False,
     ) -> None:
-        """Let a decision go from one standing to the next, for the policy and for the counts.
+        """Move a decision from one outcome to the next, for the policy and for the counters.
 
-        `reads` is whether it is its turn in the stream.
+        `reads` is whether its turn in the stream has just come.
         """
         t, closes = before.decided.round, signal_closes or reward_closes
         outcome_before = outcome_of(self.rules, before, now - signal_closes, now - closes)
         outcome_after = outcome_of(self.rules, after, now, now - signal_closes)
         if self.undoes:
-            had, has_now = outcome_before, outcome_after
+            delivered, to_deliver = outcome_before, outcome_after
         else:
             known = (self.rules, self.refit, self.undoes_rewards)
             was_read = t < self.signal_cursor - reads
             was_closed = t < self.reward_cursor - reward_closes
-            had = delivered_once(*known, before, now, read=was_read, closed=was_closed)
+            delivered = delivered_once(*known, before, now, read=was_read, closed=was_closed)
             is_read, is_closed = t < self.signal_cursor, t < self.reward_cursor
-            has_now = delivered_once(*known, after, now, read=is_read, closed=is_closed)
-            self.counters.count("revisions", unread(has_now, outcome_after, passed=is_read))
-            self.counters.count("revisions", -unread(had, outcome_before, passed=was_read))
-        self._tell(before, had, has_now)
+            to_deliver = delivered_once(*known, after, now, read=is_read, closed=is_closed)
+            self.counters.count("revisions", unread(to_deliver, outcome_after, passed=is_read))
+            self.counters.count("revisions", -unread(delivered, outcome_before, passed=was_read))
+        self._deliver(before, delivered, to_deliver)
         self._count(before, outcome_before, outcome_after)
 
-    def _tell(self, records: DecisionRecords, before: Outcome, after: Outcome) -> None:
+    def _deliver(self, records: DecisionRecords, before: Outcome, after: Outcome) -> None:
+        """Let the policy know an outcome in place of the one that was delivered before."""
         if before == after:
             return
         t, action = records.decided.round, records.decided.action
@@ -261,24 +263,24 @@ class Campaign:
         clipped = self._outside(after) - self._outside(before)
         self.counters.count("clipped", clipped)
 
-    def _outside(self, outcome_after: Outcome) -> int:
+    def _outside(self, outcome: Outcome) -> int:
         low, high = self.config.reward_range
-        return int(outcome_after.reward is not None and not low <= outcome_after.reward <= high)
+        return int(outcome.reward is not None and not low <= outcome.reward <= high)
 
     def _unit(self, reward: float) -> float:
         low, high = self.config.reward_range
         return self.scale.unit(min(max(reward, low), high))
 
-    def waited_for(self) -> Bools:
-        """Mark the actions of which the policy was told nothing yet."""
+    def actions_without_feedback(self) -> Bools:
+        """Mark the actions of which nothing was delivered to the policy yet."""
         return np.logical_not(
             (self.counters.paid if self.blind else self.counters.seen).any(axis=1)
         )
 
     def digest(self) -> str:
         """Digest all that the campaign knows: the same log and moment give the same digest."""
-        indices = (self.decided, self.signal_cursor, self.reward_cursor)
-        digest = hashlib.sha256(repr(indices).encode() + fingerprint(self.state))
+        cursors = (self.decided, self.signal_cursor, self.reward_cursor)
+        digest = hashlib.sha256(repr(cursors).encode() + fingerprint(self.state))
         digest.update(repr(self.counters.counts).encode())
         for counted in (self.counters.seen, self.counters.paid, self.counters.grains):
             digest.update(counted.tobytes())

@@ -1,4 +1,4 @@
-"""What a policy can do live, found out by asking it."""
+"""The capabilities of a policy, found out by trying it: what it ignores and what it can undo."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from foretell.types import Problem
 
 
 class Capabilities(NamedTuple):
-    """How a policy takes what it is told."""
+    """What a policy can do with feedback."""
 
     blind: bool
-    """It ignores signals."""
+    """Whether it ignores signals."""
     undoes_rewards: bool
-    """It can take back a reward."""
+    """Whether it can take back a reward."""
     undoes: bool
-    """It can take back everything, and reads in any order."""
+    """Whether it can take back everything, and reads in any order."""
 
 
 def capabilities_of(spec: Spec, problem: Problem) -> Capabilities:
-    """Ask a policy that knows nothing yet."""
+    """Try a policy that knows nothing yet."""
     state = start(spec, problem)
     undoes_rewards = has(uncredit, state)
     undoes = undoes_rewards and has(unobserve, state) and not entry(spec).stream
@@ -35,5 +35,5 @@ def capabilities_of(spec: Spec, problem: Problem) -> Capabilities:
 
 
 def problem_of(config: CampaignConfig) -> Problem:
-    """Return the problem that a campaign's policy is told."""
+    """Return the problem that a campaign's policy solves."""
     return Problem(len(config.actions), len(config.signals))

@@ -1,4 +1,7 @@
-"""From what a user asks for to how a campaign is set, or one sentence that says why not."""
+"""The rules of a campaign's configuration: made, changed, and refused in one sentence.
+
+The struct itself is in `events`: it is a part of the records that set it.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ from foretell.policies.registry import entry, policy, start
 from foretell.protocol import ActionPatch, CampaignPatch, NewCampaign, Silence
 from foretell.protocol.words import MOST_ACTIONS, MOST_SIGNALS
 from foretell.service.model.errors import Conflict, NotFound
-from foretell.service.model.events import CampaignConfig, Kept
-from foretell.service.model.outcome import GRID
+from foretell.service.model.events import CampaignConfig, KeptWindows
+from foretell.service.model.outcome import WINDOW_GRID
 from foretell.types import Problem, RewardScale
 
 SILENT = "none"
 """The signal that silence becomes."""
-WIDEST_WINDOW = 10_000_000
-"""Rounds that a policy's window may have live: each takes memory."""
+MAX_WINDOW_ROUNDS = 10_000_000
+"""Rounds that a policy's window may have in the service: each takes memory."""
 
 REFIT_FIELDS = (
     "policy",
@@ -30,11 +33,11 @@ REFIT_FIELDS = (
     "signal_silence",
     "reward_silence",
 )
-"""Changes of these need a refit."""
+"""A change of one of these needs a refit."""
 
 
 def new_config(new: NewCampaign, seed: int) -> CampaignConfig:
-    """Check a new campaign."""
+    """Return the configuration of a new campaign, or refuse it."""
     return checked(
         CampaignConfig(
             name=new.name,
@@ -58,7 +61,7 @@ def new_config(new: NewCampaign, seed: int) -> CampaignConfig:
 
 
 def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfig, bool]:
-    """Change a campaign; also returns whether that needs a refit."""
+    """Return a changed configuration, and whether the change needs a refit."""
     asked = {
         name: value
         for name in patch.__struct_fields__
@@ -77,17 +80,17 @@ def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfi
     return changed, needs_refit
 
 
-def keeping(old: CampaignConfig, new: CampaignConfig, now: int) -> CampaignConfig:
-    """Let windows that have closed stay closed where they become longer: nothing is unlearnt."""
+def with_closed_windows(old: CampaignConfig, new: CampaignConfig, now: int) -> CampaignConfig:
+    """Keep windows closed that have closed, where windows become longer: nothing is unlearnt."""
     return msgspec.structs.replace(
         new,
-        kept_signal_windows=_kept(
+        kept_signal_windows=_kept_windows(
             old.kept_signal_windows,
             (old.signal_window, new.signal_window),
             {old.signal_silence, new.signal_silence},
             now,
         ),
-        kept_reward_windows=_kept(
+        kept_reward_windows=_kept_windows(
             old.kept_reward_windows,
             (old.reward_window, new.reward_window),
             {old.reward_silence, new.reward_silence},
@@ -96,16 +99,18 @@ def keeping(old: CampaignConfig, new: CampaignConfig, now: int) -> CampaignConfi
     )
 
 
-def _kept(kept: Kept, windows: tuple[float, float], silences: set[Silence], now: int) -> Kept:
+def _kept_windows(
+    kept: KeptWindows, windows: tuple[float, float], silences: set[Silence], now: int
+) -> KeptWindows:
     if silences != {"default"}:
-        return ()  # silence was no outcome, or is none any more
+        return ()  # silence was not an outcome, or is not any more
     old, new = windows
-    last = now // GRID * GRID - round(old * 1e6)
+    last = now // WINDOW_GRID * WINDOW_GRID - round(old * 1e6)
     return tuple((upto, window) for upto, window in (*kept, (last, old)) if window < new)
 
 
 def with_action(config: CampaignConfig, action: str) -> CampaignConfig:
-    """Add an action; a name is never used twice."""
+    """Return the configuration with another action; a name is never used twice."""
     if action in config.actions:
         raise Conflict(
             f"there is an action {action!r} already, and names are never reused: choose another"
@@ -120,7 +125,7 @@ def with_action(config: CampaignConfig, action: str) -> CampaignConfig:
 
 
 def with_action_status(config: CampaignConfig, action: str, patch: ActionPatch) -> CampaignConfig:
-    """Pause, resume or retire an action."""
+    """Return the configuration with an action paused, resumed or retired."""
     if action not in config.actions:
         raise NotFound(str(UnknownName.of("action", action, config.actions)))
     index = config.actions.index(action)
@@ -132,13 +137,13 @@ def with_action_status(config: CampaignConfig, action: str, patch: ActionPatch) 
 
 
 def checked(config: CampaignConfig) -> CampaignConfig:
-    """Refuse a setup that cannot run; the policy is written in full."""
-    for kind, names, most in (
+    """Refuse a configuration that cannot run; return it with the policy written in full."""
+    for kind, names, limit in (
         ("action", config.actions, MOST_ACTIONS),
         ("signal", config.signals, MOST_SIGNALS),
     ):
-        if len(names) > most:
-            raise InvalidInput(f"a campaign may have {most} {kind}s at most, got {len(names)}")
+        if len(names) > limit:
+            raise InvalidInput(f"a campaign may have {limit} {kind}s at most, got {len(names)}")
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise InvalidInput(f"each {kind} needs a name of its own, got {twice[0]!r} twice")
@@ -153,9 +158,9 @@ def checked(config: CampaignConfig) -> CampaignConfig:
             f"{spec.name} is told what nobody knows outside a simulation: choose another policy"
         )
     window = getattr(spec, "window", None)
-    if window is not None and window > WIDEST_WINDOW:
+    if window is not None and window > MAX_WINDOW_ROUNDS:
         raise InvalidInput(
-            f"a window may have {WIDEST_WINDOW} rounds at most here, got {window}: "
+            f"a window may have {MAX_WINDOW_ROUNDS} rounds at most here, got {window}: "
             f"take a smaller one, or none"
         )
     low, high = config.reward_range

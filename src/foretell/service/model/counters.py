@@ -1,6 +1,6 @@
-"""Counts of a campaign for its reports: whole numbers only, so that no order of arrival matters.
+"""The counters of a campaign for its reports: whole numbers, so that no order of arrival matters.
 
-They follow what each decision stands at, not what the policy has been told: a correction moves
+They follow the outcome of each decision, not what was delivered to the policy: a correction moves
 its decision from one count to another at once, whatever the policy can do with it.
 """
 
@@ -13,10 +13,10 @@ import numpy as np
 from foretell.service.model.outcome import Outcome
 from foretell.types import GRAIN, Ints
 
-WIDEST = 256
+MAX_STRETCHES = 256
 SECOND = 1_000_000
 COUNTS = ("decisions", "signals", "rewards", "late", "parked", "clipped", "revisions")
-"""What is counted over all time, by its place in `Tally.counts`."""
+"""What is counted over all time, in the order of `Counters.counts`."""
 
 
 def _zeros(*shape: int) -> Ints:
@@ -40,7 +40,7 @@ class Counters:
     """(actions, signals): their sum in grains of the unit reward."""
     counts: list[int] = field(default_factory=lambda: [0] * len(COUNTS))
     clock: list[int] = field(default_factory=lambda: [-1, SECOND])
-    """When the first stretch began (−1: not yet), and how long one is, in microseconds."""
+    """When the first stretch began (−1: not yet), and how long each is, in microseconds."""
     decided: Ints = field(init=False)
     """(stretches, actions): decisions."""
     signalled: Ints = field(init=False)
@@ -59,13 +59,13 @@ class Counters:
         self.rewarded = _zeros(stretches, 2)
 
     def count(self, name: str, by: int = 1) -> None:
-        """Count something of `COUNTS`."""
+        """Add to one of `COUNTS`."""
         self.counts[COUNTS.index(name)] += by
 
     def decide(self, decided_at: int, action: int) -> None:
         """Count a decision."""
         self.counts[0] += 1
-        stretch = self._stretch(decided_at)  # first: it may put another array in place
+        stretch = self._stretch(decided_at)  # first: it may replace the array
         self.decided[stretch, action] += 1
 
     def move(
@@ -76,7 +76,7 @@ class Counters:
         after: Outcome,
         units: tuple[float, float],
     ) -> None:
-        """Let a decision stand at something else; `units` are the two rewards in unit rewards."""
+        """Count a decision under another outcome; `units` are the two rewards in unit rewards."""
         stretch = self._stretch(decided_at)
         for outcome, unit, sign in ((before, units[0], -1), (after, units[1], 1)):
             if outcome.signal is None:
@@ -107,7 +107,7 @@ class Counters:
         return {name: np.asarray(getattr(self, name), np.int64) for name in names}
 
     def restore(self, arrays: dict[str, Ints]) -> None:
-        """Take counts as `arrays` gave them."""
+        """Take the counts that `arrays` returned."""
         for name, array in arrays.items():
             setattr(self, name, array.tolist() if name in ("counts", "clock") else array.copy())
 
@@ -119,7 +119,7 @@ class Counters:
         return max(0, (decided_at - self.clock[0]) // self.clock[1])
 
     def _double(self) -> None:
-        """Make each stretch twice as long, in as many places."""
+        """Make each stretch twice as long; there are as many as before."""
         for name in ("decided", "signalled", "rewarded"):
             pairs = getattr(self, name)
             merged = np.zeros_like(pairs)
@@ -128,7 +128,7 @@ class Counters:
         self.clock[1] *= 2
 
     def _halve(self) -> None:
-        """Make each stretch twice as long, in half as many places."""
+        """Make each stretch twice as long; there are half as many."""
         self._double()
         for name in ("decided", "signalled", "rewarded"):
             pairs = getattr(self, name)
@@ -137,5 +137,5 @@ class Counters:
 
 def _stretches(actions: int, signals: int) -> int:
     """Return how many stretches are kept: a power of 2, fewer for large problems."""
-    room = max(4, min(WIDEST, 200_000 // (actions * signals)))
+    room = max(4, min(MAX_STRETCHES, 200_000 // (actions * signals)))
     return 1 << (room.bit_length() - 1)

@@ -1,14 +1,14 @@
-"""Choosing an action with its exact propensity, fast enough for a service.
+"""The decider: chooses an action with its exact propensity, fast enough for a service.
 
 What a policy would play is a table of shares, made for one state and one eligible set. A table
-that is cheap to make is made anew for every decision; a dear one is kept for a while, so that
+that is cheap to make is made for every decision; an expensive one is kept for a while, so that
 making tables takes a small part of the time. A decision is drawn from the table, so its share in
 the table is its propensity, exactly, however old the table is.
 
-Many policies would play an action of which they have not been told anything again and again, until
-the first signal is there: for an action added to a running campaign, all traffic for as long as a
-window is open. So actions that are waited for get an even share of the decisions at most, and the
-rest goes to the others, as the policy would play them alone.
+Many policies would play an action of which they know nothing again and again, until its first
+signal comes: an action added to a running campaign would get all traffic for as long as a window
+is open. So the actions without feedback get an even share of the decisions at most, and the rest
+goes to the others, as the policy would play them alone.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from foretell.types import Bools, Floats
 
 DRAWS = 32
 """Choices in the table of a policy that samples."""
-CHEAP = 0.0005
-"""Seconds: a table that takes less is made for every decision."""
-PART = 40
-"""A dear table is kept for at least so many times the time that it took."""
-TABLES = 256
+CHEAP_SECONDS = 0.0005
+"""A table that takes less time to make is made for every decision."""
+KEEP_FACTOR = 40
+"""An expensive table is kept for at least so many times the time that it took."""
+MAX_TABLES = 256
 """Eligible sets whose tables are kept."""
 
 _WORDS = struct.Struct(">3Q")
 _GRAIN = 2.0**-53
 _UNUSED = np.random.Generator(np.random.SFC64(0))
 
-Fill = Callable[[Any, int, Bools, np.random.Generator, int, Floats], None]
-"""Writes the shares of a state into an array: makes a table."""
+ShareWriter = Callable[[Any, int, Bools, np.random.Generator, int, Floats], None]
+"""Writes the shares of a state into an array."""
 
 
 class Eligible(NamedTuple):
@@ -59,19 +59,20 @@ class Eligible(NamedTuple):
         return cls(mask, np.flatnonzero(mask).tolist(), np.packbits(mask).tobytes())
 
 
-class Table(NamedTuple):
+class ShareTable(NamedTuple):
     """What a policy would play, given what it knew at a record of the log."""
 
     shares: list[float]
-    reached: list[float]
+    cumulative: list[float]
     """Sums of the shares up to each action."""
     seq: int
+    """The record up to which the policy had read."""
     made: float
     took: float
 
 
 class Choice(NamedTuple):
-    """An action, how likely it was, how it came about, and the record its table knew of."""
+    """An action, its propensity, how it was chosen, and the record of its table."""
 
     action: int
     propensity: float
@@ -80,20 +81,16 @@ class Choice(NamedTuple):
 
 
 class Decider:
-    """Makes and keeps the tables of one campaign."""
+    """Chooses for one campaign, and keeps its tables."""
 
     def __init__(self, seed: int) -> None:
         """Choose by the campaign's seed."""
         self.seed = seed
-        self.compiled: dict[type, Fill] = {}
-        """The compiled ways of making a table, by the type of the state."""
-        self._tables: OrderedDict[bytes, Table] = OrderedDict()
+        self.compiled: dict[type, ShareWriter] = {}
+        """Compiled functions that write shares, by the type of the state."""
+        self._tables: OrderedDict[bytes, ShareTable] = OrderedDict()
 
-    def choose(
-        self,
-        campaign: Campaign,
-        eligible: Eligible,
-    ) -> Choice:
+    def choose(self, campaign: Campaign, eligible: Eligible) -> Choice:
         """Choose for the next round, by the policy, for exploration or as a holdout."""
         t, seq, config = campaign.decided, campaign.seq, campaign.config
         explore, holdout = config.explore, config.holdout
@@ -106,36 +103,37 @@ class Decider:
         if mode == "explore":
             action = eligible.actions[int(drawn * count)]
         else:
-            action = bisect_right(table.reached, drawn * table.reached[-1])
+            action = bisect_right(table.cumulative, drawn * table.cumulative[-1])
         propensity = explore / count + (1.0 - explore) * table.shares[action]
         return Choice(action, propensity, mode, table.seq)
 
-    def _table(self, campaign: Campaign, eligible: Eligible) -> Table:
+    def _table(self, campaign: Campaign, eligible: Eligible) -> ShareTable:
         table, seq = self._tables.get(eligible.bits), campaign.seq
         now = time.perf_counter()
         if table is not None and (
-            table.took >= CHEAP and (table.seq == seq or now < table.made + PART * table.took)
+            table.took >= CHEAP_SECONDS
+            and (table.seq == seq or now < table.made + KEEP_FACTOR * table.took)
         ):
             return table
         worked = time.thread_time()
         shares = self._shares(campaign, eligible.mask)
-        # a thread that has to wait for a busy machine does no work meanwhile
+        # while the machine is busy with others, a thread only waits
         took = min(time.perf_counter() - now, time.thread_time() - worked)
-        table = Table(shares.tolist(), np.cumsum(shares).tolist(), seq, now, took)
+        table = ShareTable(shares.tolist(), np.cumsum(shares).tolist(), seq, now, took)
         self._tables[eligible.bits] = table
         self._tables.move_to_end(eligible.bits)
-        if len(self._tables) > TABLES:
+        if len(self._tables) > MAX_TABLES:
             self._tables.popitem(last=False)
         return table
 
     def _shares(self, campaign: Campaign, mask: Bools) -> Floats:
         shares = self._write(campaign, mask)
-        waited = campaign.waited_for() & mask
-        others = mask & ~waited
-        even, taken = waited.sum() / mask.sum(), shares[waited].sum()
+        unknown = campaign.actions_without_feedback() & mask
+        others = mask & ~unknown
+        even, taken = unknown.sum() / mask.sum(), shares[unknown].sum()
         if others.any() and taken > even:
             rest = self._write(campaign, others)
-            shares = np.where(waited, shares * even / taken, rest * (1.0 - even))
+            shares = np.where(unknown, shares * even / taken, rest * (1.0 - even))
         return shares
 
     def _write(self, campaign: Campaign, mask: Bools) -> Floats:
@@ -146,13 +144,13 @@ class Decider:
         return shares
 
     def _rng(self, state: Any, t: int) -> np.random.Generator:
-        """Return the random numbers of a table, where its shares have no formula."""
+        """Return the generator of a table; a policy whose shares have a formula does not use it."""
         if has(indices, state) or has(weights, state):
             return _UNUSED
         return np.random.Generator(np.random.SFC64(np.random.SeedSequence((self.seed, t))))
 
     def forget(self) -> None:
-        """Drop every table: the state is another one."""
+        """Drop every table, because the state was replaced."""
         self._tables.clear()
 
     def _uniforms(self, t: int) -> tuple[float, float, float]:

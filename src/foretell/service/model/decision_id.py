@@ -1,6 +1,6 @@
-"""Decision ids: signed, and telling by themselves what was decided, and when.
+"""Decision ids: signed, and holding what was decided, and when.
 
-Feedback can so reach any server that knows the secret, and nobody can make one up. An id names
+So feedback can go to any server that knows the secret, and nobody can forge an id. An id names
 the secret that signed it, so that old ids stay valid when the secret changes.
 """
 
@@ -31,23 +31,23 @@ class Token(NamedTuple):
     propensity: float
     round: int
     decided_at: int
-    """When it was decided, in microseconds."""
+    """In microseconds."""
 
 
-def sign(token: Token, secret_id: int, secret: bytes) -> str:
+def sign_decision_id(token: Token, secret_id: int, secret: bytes) -> str:
     """Return the decision id of a token."""
     body = _FORM.pack(secret_id, *token)
     return base64.urlsafe_b64encode(body + _signature(body, secret)).decode()
 
 
-def read(text: str, secrets: Mapping[int, bytes]) -> Token | None:
-    """Read a decision id; None where none of the secrets signed it.
+def read_decision_id(text: str, secrets: Mapping[int, bytes]) -> Token | None:
+    """Return what a decision id says; None where none of the secrets signed it.
 
     >>> token = Token(campaign=1, action=2, propensity=0.5, round=3, decided_at=4)
-    >>> text = sign(token, 0, b"secret")
-    >>> read(text, {0: b"secret"}) == token
+    >>> text = sign_decision_id(token, 0, b"secret")
+    >>> read_decision_id(text, {0: b"secret"}) == token
     True
-    >>> read(text, {0: b"another"}) is read("forged", {}) is None
+    >>> read_decision_id(text, {0: b"another"}) is read_decision_id("forged", {}) is None
     True
     """
     if len(text) != _LENGTH:

@@ -1,8 +1,8 @@
-"""What a policy that cannot undo has been told about a decision: each thing once.
+"""What was delivered of a decision to a policy that cannot undo: each thing once.
 
-It reads signals in the order of decisions. Where silence is an outcome it is told the strongest
-signal when the window closes, else the first signal that came; and what a decision stood at when
-the policy was last refit stays delivered.
+It reads signals in the order of decisions. Where silence is an outcome, the strongest signal is
+delivered when the window closes, else the first signal that comes; and the outcome at the last
+refit stays delivered.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class LastRefit(NamedTuple):
     seq: int
     """Up to this record."""
     as_of: int
-    """As things stood at this moment."""
+    """As of this moment."""
     rounds: int
-    """And the signals of so many rounds."""
+    """With the signals of so many rounds."""
 
 
 def delivered_once(
@@ -43,11 +43,14 @@ def delivered_once(
     read: bool,
     closed: bool,
 ) -> Outcome:
-    """Return what was told: `read` is whether the signal's turn has come, `closed` the reward's."""
-    before = NOTHING
+    """Return the outcome that was delivered.
+
+    `read` is whether the turn of the signal has come, `closed` whether that of the reward has.
+    """
+    at_refit = NOTHING
     if records.decided.round < refit.rounds:
-        before = outcome_of(rules, records.until(refit.seq), refit.as_of)
-    signal = before.signal
+        at_refit = outcome_of(rules, records.until(refit.seq), refit.as_of)
+    signal = at_refit.signal
     if signal is None and read:
         signal = (
             outcome_of(
@@ -63,12 +66,12 @@ def delivered_once(
     if undoes_rewards:
         return Outcome(signal, settled_reward(rules, records, now))
     return Outcome(
-        signal, before.reward if before.reward is not None else first_reward(rules, records)
+        signal, at_refit.reward if at_refit.reward is not None else first_reward(rules, records)
     )
 
 
 def unread(delivered: Outcome, outcome: Outcome, *, passed: bool) -> int:
-    """Return whether the policy knows something else than what a decision stands at."""
+    """Return 1 if the policy knows another outcome of a decision than the present one, else 0."""
     missed = passed and delivered.signal is None and outcome.signal is not None
     revised = delivered.signal is not None and delivered.signal != outcome.signal
     repaid = delivered.reward is not None and delivered.reward != outcome.reward

@@ -1,7 +1,7 @@
-"""The records of the log: everything that ever happened, and nothing that can be computed.
+"""The events of the log: everything that ever happened, and nothing that can be computed.
 
-Times are whole microseconds of the server's clock since 1970; actions and signals are numbers,
-as their campaign lists them. An event is written once and never changed: fields are only added,
+Times are whole microseconds of the server's clock since 1970; actions and signals are indices
+into the lists of their campaign. An event is written once and never changed: fields are only added,
 at the end and with a default.
 """
 
@@ -21,12 +21,12 @@ class LogEvent(Struct, array_like=True, frozen=True):
     recorded_at: int
 
 
-Kept: TypeAlias = tuple[tuple[int, float], ...]
-"""Windows that were shorter once: decisions made up to this moment keep one of so many seconds."""
+KeptWindows: TypeAlias = tuple[tuple[int, float], ...]
+"""Shorter windows of old decisions: those made up to a moment keep one of so many seconds."""
 
 
 class CampaignConfig(Struct, array_like=True, frozen=True):
-    """How a campaign is set."""
+    """The configuration of a campaign."""
 
     name: str
     status: CampaignStatus
@@ -44,8 +44,8 @@ class CampaignConfig(Struct, array_like=True, frozen=True):
     holdout: float
     sticky: bool
     seed: int
-    kept_signal_windows: Kept = ()
-    kept_reward_windows: Kept = ()
+    kept_signal_windows: KeptWindows = ()
+    kept_reward_windows: KeptWindows = ()
 
 
 class Created(LogEvent, frozen=True, tag="created"):
@@ -56,20 +56,20 @@ class Created(LogEvent, frozen=True, tag="created"):
 
 
 class Changed(LogEvent, frozen=True, tag="changed"):
-    """A campaign is set otherwise; what the policy knows stays, and grows where it must."""
+    """A campaign has another configuration; what the policy knows stays, and grows if needed."""
 
     config: CampaignConfig
 
 
 class Refitted(LogEvent, frozen=True, tag="refit"):
-    """The policy read the whole log again, as it stood at this record."""
+    """The policy has read the whole log again."""
 
     config: CampaignConfig
     why: str
     upto: int
-    """It was read up to this record, in the order of decisions; from there on as it came."""
+    """The record up to which it was read in the order of decisions; later ones as they came."""
     as_of: int
-    """And as things stood at this moment."""
+    """The moment at which outcomes were taken."""
     version: str
 
 
@@ -81,16 +81,16 @@ class Decided(LogEvent, frozen=True, tag="decision"):
     propensity: float
     mode: Mode
     eligible: int | bytes
-    """The actions that could have been chosen: the first so many, or their bits."""
+    """The actions that could have been chosen: a number for the first so many, else a bit mask."""
     state: int
     """The record of the log up to which the policy had read when the choice was drawn."""
     key: str | None = None
     request: bytes = b""
-    """A digest of what was asked, so that a key is not used for something else."""
+    """A digest of the request, so that its key is not used for another one."""
 
     @property
     def decided_at(self) -> int:
-        """When the decision was made, as records about it call it."""
+        """When the decision was made, under the name that feedback has for it."""
         return self.recorded_at
 
 
@@ -100,7 +100,7 @@ class Signalled(LogEvent, frozen=True, tag="signal"):
     round: int
     event_id: str
     decided_at: int
-    """When its decision was made, by the decision's own id."""
+    """When its decision was made, according to the decision id."""
     signal: int
     occurred_at: str | None = None
     """As it was sent."""

@@ -1,4 +1,4 @@
-"""From a report of a signal or a reward to a record of the log."""
+"""From a report of a signal or a reward to an event of the log."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from foretell.service.model.decision_id import Token
 from foretell.service.model.errors import Unusable
 from foretell.service.model.events import AnyEvent, Feedback, Rewarded, Signalled
 from foretell.service.model.outcome import FeedbackRecord
-from foretell.service.model.timestamps import moment
+from foretell.service.model.timestamps import parse_timestamp
 
 
-class _Named(Struct):
+class _WithEventId(Struct):
     event_id: str | None = None
 
 
-_NAMED = msgspec.json.Decoder(_Named)
-UNNAMED = ""
-"""The target of a correction that has only one name: that of the reward it corrects."""
+_EVENT_ID = msgspec.json.Decoder(_WithEventId)
+SAME_ID = ""
+"""The target of a correction that was sent under the id of the reward it corrects."""
 
 
-def line_of(
+def feedback_event(
     report: SignalReport | RewardReport | FeedbackItem,
     token: Token,
     now: int,
     signals: dict[str, int],
 ) -> Feedback:
-    """Return the record of a report, or say why it cannot be used."""
+    """Return the event of a report, or refuse it."""
     event_id = report.event_id or secrets.token_hex(8)
-    occurred = _occurred(report.occurred_at)
+    occurred = _checked_time(report.occurred_at)
     signal = getattr(report, "signal", None)
     if isinstance(report, FeedbackItem) and signal is not None:
         if report.value is not None:
@@ -63,31 +63,31 @@ def line_of(
     )
 
 
-def id_in(raw: Raw) -> str | None:
-    """Find the id of an event that cannot be used, if it has one that can be read."""
+def event_id_in(raw: Raw) -> str | None:
+    """Return the id of an event that cannot be used, if the id can be read."""
     try:
-        return _NAMED.decode(raw).event_id
+        return _EVENT_ID.decode(raw).event_id
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return None
 
 
-def same(one: Any, other: Any) -> bool:
-    """Return whether two records say the same, whenever they came and however a time is written."""
-    if type(one) is not type(other) or _moment(one) != _moment(other):
+def same_report(one: Any, other: Any) -> bool:
+    """Return whether two events say the same, whenever they came and however a time is written."""
+    if type(one) is not type(other) or _occurred_at(one) != _occurred_at(other):
         return False
     bare = [
-        msgspec.structs.replace(record, recorded_at=0, occurred_at=None) for record in (one, other)
+        msgspec.structs.replace(event, recorded_at=0, occurred_at=None) for event in (one, other)
     ]
     return bool(bare[0] == bare[1])
 
 
-def named(event: Feedback, known: Sequence[FeedbackRecord]) -> Feedback:
-    """Return a correction that has only the name of the reward it corrects a name of its own.
+def with_event_id(event: Feedback, known: Sequence[FeedbackRecord]) -> Feedback:
+    """Give a correction that was sent under the id of its reward an id of its own.
 
-    `known` are the records about the decision. Sent again, it gets the same name; it is another one
-    if a different correction came in between.
+    `known` are the records about the decision. Sent again, the correction gets the same id, unless
+    a different correction came in between.
     """
-    if not isinstance(event, Rewarded) or event.target != UNNAMED:
+    if not isinstance(event, Rewarded) or event.target != SAME_ID:
         return event
     rewards = [one.event for one in known if isinstance(one.event, Rewarded)]
     if all(one.kind != "reward" or one.event_id != event.event_id for one in rewards):
@@ -96,13 +96,13 @@ def named(event: Feedback, known: Sequence[FeedbackRecord]) -> Feedback:
     event = msgspec.structs.replace(event, target=event.event_id)
     for last in earlier[-1:]:
         again = msgspec.structs.replace(event, event_id=last.event_id)
-        if same(again, last):
+        if same_report(again, last):
             return again
     return msgspec.structs.replace(event, event_id=f"{event.target}~{len(earlier) + 1}")
 
 
 def why_parked(event: Feedback, target: AnyEvent | None) -> str:
-    """Say what feedback waits for, which may never come."""
+    """Return why feedback is parked: it may count later."""
     if not isinstance(event, Rewarded) or event.target is None:
         return "the decision is not in this log: it counts if the decision comes"
     if target is None:
@@ -117,34 +117,34 @@ def _reward(report: Any) -> tuple[float, str | None]:
     if kind != "reward" and target is None:
         if report.event_id is None:
             raise Unusable(_needs_target(kind))
-        target = UNNAMED
-    if kind == "retract":  # it takes all of the reward back, whatever its value says
+        target = SAME_ID
+    if kind == "retract":  # it takes back the whole reward, whatever its value says
         return 0.0, target
     if value is None:
-        raise Unusable(f"{_one(kind)} needs a value: a number")
+        raise Unusable(f"{_with_article(kind)} needs a value: a number")
     if not math.isfinite(value) or abs(value) > 1e300:
         raise Unusable(f"a reward must lie within ±1e300, got {value}: report such a number")
     return float(value), target
 
 
 def _needs_target(kind: str) -> str:
-    return f"{_one(kind)} needs the target: the event_id of the reward that it changes"
+    return f"{_with_article(kind)} needs the target: the event_id of the reward that it changes"
 
 
-def _one(kind: str) -> str:
+def _with_article(kind: str) -> str:
     return f"{'an' if kind == 'adjust' else 'a'} {kind}"
 
 
-def _moment(record: Feedback) -> int | None:
-    return None if record.occurred_at is None else moment(record.occurred_at)
+def _occurred_at(event: Feedback) -> int | None:
+    return None if event.occurred_at is None else parse_timestamp(event.occurred_at)
 
 
-def _occurred(written: str | None) -> int | None:
+def _checked_time(written: str | None) -> int | None:
     if written is None:
         return None
-    read = moment(written)
-    if read is None:
+    occurred = parse_timestamp(written)
+    if occurred is None:
         raise Unusable(
             f"occurred_at must be a time with its zone as in 2026-01-31T12:00:00Z, got {written!r}"
         )
-    return read
+    return occurred

@@ -1,4 +1,4 @@
-"""Keys of the service: made, listed and revoked in the log, which never holds their secrets."""
+"""The keys of the service: made and revoked in the log, which holds digests of them alone."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import secrets
 from foretell.errors import InvalidInput
 from foretell.protocol import KeyView, Scope
 from foretell.service.model.events import KeyMade
-from foretell.service.model.timestamps import text
+from foretell.service.model.timestamps import format_timestamp
 
 PREFIX = "ftk_"
-SHORTEST = 24
-"""Characters that a key given by hand must have."""
+MIN_KEY_LENGTH = 24
+"""Characters that a key given by a user must have."""
 
 
 def new_key() -> str:
@@ -21,41 +21,45 @@ def new_key() -> str:
     return PREFIX + secrets.token_urlsafe(32)
 
 
-def key_event(at: int, key: str, name: str, scopes: tuple[Scope, ...]) -> KeyMade:
+def key_event(recorded_at: int, key: str, name: str, scopes: tuple[Scope, ...]) -> KeyMade:
     """Return the record that makes a key valid."""
-    if len(key) < SHORTEST or not key.isascii() or any(sign.isspace() for sign in key):
+    if (
+        len(key) < MIN_KEY_LENGTH
+        or not key.isascii()
+        or any(character.isspace() for character in key)
+    ):
         raise InvalidInput(
-            f"a key must have at least {SHORTEST} characters, ASCII and without spaces: "
+            f"a key must have at least {MIN_KEY_LENGTH} characters, ASCII and without spaces: "
             f"leave it out to have one made"
         )
     digest = _digest(key)
-    return KeyMade(at, digest.hex()[:12], name, tuple(sorted(set(scopes))), digest)
+    return KeyMade(recorded_at, digest.hex()[:12], name, tuple(sorted(set(scopes))), digest)
 
 
 class Keyring:
     """The keys that are valid."""
 
     def __init__(self) -> None:
-        """Know no key."""
+        """Begin without keys."""
         self._keys: dict[bytes, KeyMade] = {}
 
     def add(self, event: KeyMade) -> None:
-        """Take in a key."""
+        """Add a key."""
         self._keys[event.digest[:8]] = event
 
     def revoke(self, key_id: str) -> None:
-        """Let a key be valid no more."""
-        self._keys = {index: event for index, event in self._keys.items() if event.id != key_id}
+        """Remove a key."""
+        self._keys = {prefix: event for prefix, event in self._keys.items() if event.id != key_id}
 
     def find(self, key_id: str) -> KeyMade | None:
         """Find a key by its id."""
         return next((event for event in self._keys.values() if event.id == key_id), None)
 
     def scopes(self, key: str) -> frozenset[Scope] | None:
-        """Return what a key may do; None for a key that is not valid.
+        """Return the scopes of a key; None for a key that is not valid.
 
-        What is looked up is a part of a digest, and the whole is compared in constant time, so
-        that the time taken says nothing about any key.
+        A part of the digest is looked up, and the whole is compared in constant time, so that the
+        time taken says nothing about any key.
         """
         digest = _digest(key)
         event = self._keys.get(digest[:8])
@@ -66,7 +70,7 @@ class Keyring:
     def views(self) -> list[KeyView]:
         """List the keys, without their secrets."""
         return [
-            KeyView(event.id, event.name, list(event.scopes), text(event.recorded_at))
+            KeyView(event.id, event.name, list(event.scopes), format_timestamp(event.recorded_at))
             for event in sorted(self._keys.values(), key=lambda event: event.recorded_at)
         ]
 

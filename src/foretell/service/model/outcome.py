@@ -1,4 +1,4 @@
-"""What one decision stands at: a pure function of its records in the log, in any order.
+"""The outcome of one decision: a pure function of its records in the log, in any order.
 
 A decision has two windows, which close by server time. Silence is not an outcome until its
 window closes: what arrives early (clicks, conversions) is held until then, because what does
@@ -16,12 +16,12 @@ from foretell.service.model.events import (
     CampaignConfig,
     Decided,
     Feedback,
-    Kept,
+    KeptWindows,
     Rewarded,
     Signalled,
 )
 
-GRID = 10_000
+WINDOW_GRID = 10_000
 """Windows close on whole multiples of so many microseconds, many at a time."""
 
 
@@ -32,7 +32,7 @@ class Window(NamedTuple):
     kept: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, seconds: float, kept: Kept) -> Window:
+    def of(cls, seconds: float, kept: KeptWindows) -> Window:
         """Return a window of so many seconds."""
         return cls(round(seconds * 1e6), tuple((upto, round(one * 1e6)) for upto, one in kept))
 
@@ -42,7 +42,7 @@ class Window(NamedTuple):
         for upto, shorter in self.kept:
             if decided_at <= upto:
                 length = min(length, shorter)
-        return -(-(decided_at + length) // GRID) * GRID
+        return -(-(decided_at + length) // WINDOW_GRID) * WINDOW_GRID
 
 
 class Rules(NamedTuple):
@@ -82,13 +82,13 @@ class FeedbackRecord(NamedTuple):
 
 
 class DecisionRecords(NamedTuple):
-    """All that the log says about one decision, in log order."""
+    """All records of one decision, in log order."""
 
     decided: Decided
     feedback: list[FeedbackRecord]
 
     def until(self, seq: int) -> DecisionRecords:
-        """Return what the log said up to a record."""
+        """Return the records up to one."""
         return DecisionRecords(
             self.decided, [record for record in self.feedback if record.seq <= seq]
         )
@@ -110,10 +110,10 @@ NOTHING = Outcome(None, None)
 def outcome_of(
     rules: Rules, records: DecisionRecords, now: int, reward_now: int | None = None
 ) -> Outcome:
-    """Return what a decision stands at: the strongest signal, and the sum of its rewards.
+    """Return the outcome of a decision: the strongest signal, and the sum of its rewards.
 
-    `reward_now` tells the windows of rewards another time: of two windows that close at the same
-    moment that of the signal is the first.
+    `reward_now` is another time for the reward window: of two windows that close at the same
+    moment, that of the signal is the first.
     """
     signal = _signal(rules, records, now)
     if signal is None:
@@ -157,14 +157,14 @@ def total_reward(events: Sequence[Rewarded]) -> float | None:
     if not values:
         return None
     corrections = [event for event in events if event.target in values]
-    for event in sorted(corrections, key=_moment):
+    for event in sorted(corrections, key=_order):
         values[event.target or ""] = event.value if event.kind == "adjust" else math.nan
     left = [value for value in values.values() if not math.isnan(value)]
     return math.fsum(left) if left else None
 
 
 def lacks_target(event: Rewarded, events: Sequence[Rewarded]) -> bool:
-    """Return whether this corrects a reward that is not among the events."""
+    """Return whether an event corrects a reward that is not among the others."""
     return event.kind != "reward" and all(
         one.kind != "reward" or one.event_id != event.target for one in events
     )
@@ -175,7 +175,7 @@ def unmatched(events: Sequence[Rewarded]) -> int:
     return sum(lacks_target(event, events) for event in events)
 
 
-def _moment(event: Rewarded) -> tuple[int, str]:
+def _order(event: Rewarded) -> tuple[int, str]:
     return event.recorded_at if event.occurred is None else event.occurred, event.event_id
 
 
@@ -189,7 +189,7 @@ def first_signal(rules: Rules, records: DecisionRecords) -> int | None:
 
 
 def first_reward(rules: Rules, records: DecisionRecords) -> float | None:
-    """Return the reward that a decision stood at when it first had one."""
+    """Return the reward of a decision when it first had one."""
     due = rules.reward_due(records.decided.recorded_at)
     if rules.reward_default:
         timely = [event for event in rewards(records.feedback) if event.recorded_at < due]
@@ -205,7 +205,7 @@ def first_reward(rules: Rules, records: DecisionRecords) -> float | None:
 
 
 def timely(rules: Rules, records: DecisionRecords) -> DecisionRecords:
-    """Return what had come when the signal window closed."""
+    """Return the records that had come when the signal window closed."""
     due = rules.signal_due(records.decided.recorded_at)
     return DecisionRecords(
         records.decided, [record for record in records.feedback if record.event.recorded_at < due]

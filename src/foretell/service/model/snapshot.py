@@ -1,4 +1,4 @@
-"""A campaign as it was at a record of the log, so that a start need not read everything."""
+"""Snapshots: a campaign as bytes, as of a record, so that a start need not read the whole log."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Snapshot(Struct, array_like=True):
     version: str
     config: CampaignConfig
     seq: int
-    indices: tuple[int, ...]
+    cursors: tuple[int, ...]
     refit: LastRefit
     state: dict[str, Packed]
     counters: dict[str, Packed]
 
 
-FOLD = ("campaign", "capabilities", "counters", "delivered", "outcome", "prefetch")
-"""The modules that make a state of a log."""
+FOLD_MODULES = ("campaign", "capabilities", "counters", "delivered", "outcome", "prefetch")
+"""The modules that compute a state from a log."""
 CURSORS = (
     "as_of",
     "decided",
@@ -65,8 +65,8 @@ def unpack(body: bytes) -> Campaign | None:
         return None
     campaign = Campaign(snapshot.config)
     campaign.seq, campaign.refit = snapshot.seq, snapshot.refit
-    for name, index in zip(CURSORS, snapshot.indices, strict=True):
-        setattr(campaign, name, index)
+    for name, value in zip(CURSORS, snapshot.cursors, strict=True):
+        setattr(campaign, name, value)
     for name, value in leaves(campaign.state):
         if isinstance(value, np.ndarray):
             value[...] = _unpacked(snapshot.state[name])
@@ -75,19 +75,19 @@ def unpack(body: bytes) -> Campaign | None:
 
 
 def digest(body: bytes) -> bytes:
-    """Return what a stored snapshot is checked by."""
+    """Return the digest by which a stored snapshot is checked."""
     return hashlib.sha256(body).digest()
 
 
 @cache
 def policy_version() -> str:
-    """Digest the source of the policies and of the fold: what a state means depends on it."""
+    """Digest the source of the policies and of the fold, which define what a state means."""
     here = Path(__file__).parent
     package = here.parents[1]
     sources = [
         *sorted((package / "policies").rglob("*.py")),
         package / "types.py",
-        *(here / f"{name}.py" for name in FOLD),
+        *(here / f"{name}.py" for name in FOLD_MODULES),
     ]
     digested = hashlib.sha256()
     for source in sources:

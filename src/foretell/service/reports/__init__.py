@@ -1,1 +1,1 @@
-"""What a campaign has come to, for people and for the dashboard."""
+"""Reports: what a campaign has come to, for people and for the dashboard."""

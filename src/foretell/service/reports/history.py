@@ -1,4 +1,4 @@
-"""Records of the log in words: one by one, and as the history of a decision."""
+"""Records of the log with names in place of numbers: one by one, and as a decision's history."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import msgspec
 import numpy as np
 
 from foretell import protocol
-from foretell.service.log.sqlite.reader import Record
+from foretell.service.log.record import Record
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.events import AnyEvent, CampaignConfig, Decided, Rewarded, Signalled
 from foretell.service.model.outcome import DecisionRecords, lacks_target, outcome_of, rewards
-from foretell.service.model.timestamps import text
+from foretell.service.model.timestamps import format_timestamp
 
 
-def history(
+def decision_history(
     decision_id: str,
     active: ActiveCampaign,
     seq: int,
@@ -23,34 +23,34 @@ def history(
     context: bytes,
     policy: str,
 ) -> protocol.DecisionHistory:
-    """Return all about one decision, which was made by `policy`."""
+    """Return all that is known about one decision, which `policy` made."""
     campaign, config, decided = active.campaign, active.config, records.decided
     outcome = outcome_of(campaign.rules, records, campaign.as_of)
     rules = campaign.rules
-    paid = rewards(records.feedback)
+    rewarded = rewards(records.feedback)
     events = [_history_event(config, seq, decided, "accepted")]
     for number, event in records.feedback:
         due = rules.signal_due if isinstance(event, Signalled) else rules.reward_due
         status: protocol.ReceiptStatus = (
             "late" if event.recorded_at >= due(decided.recorded_at) else "accepted"
         )
-        if isinstance(event, Rewarded) and lacks_target(event, paid):
+        if isinstance(event, Rewarded) and lacks_target(event, rewarded):
             status = "parked"
         events.append(_history_event(config, number, event, status))
     return protocol.DecisionHistory(
         decision_id=decision_id,
         campaign=config.name,
         round=decided.round,
-        decided_at=text(decided.recorded_at),
+        decided_at=format_timestamp(decided.recorded_at),
         action=config.actions[decided.action],
         propensity=decided.propensity,
         mode=decided.mode,
         policy=policy,
         eligible=_eligible(config, decided),
         signal=None if outcome.signal is None else config.signals[outcome.signal],
-        signal_due_at=text(rules.signal_due(decided.recorded_at)),
+        signal_due_at=format_timestamp(rules.signal_due(decided.recorded_at)),
         reward=outcome.reward,
-        reward_due_at=text(rules.reward_due(decided.recorded_at)),
+        reward_due_at=format_timestamp(rules.reward_due(decided.recorded_at)),
         context=msgspec.json.decode(context) if context else None,
         events=events,
     )
@@ -59,21 +59,21 @@ def history(
 def _history_event(
     config: CampaignConfig, seq: int, event: AnyEvent, status: protocol.ReceiptStatus
 ) -> protocol.HistoryEvent:
-    record = record_view(config, Record(seq, 0, event))
+    view = record_view(config, Record(seq, 0, event))
     names = ("event_id", "signal", "value", "kind", "target", "occurred_at")
     return protocol.HistoryEvent(
         seq,
-        record.recorded_at,
-        record.type,
+        view.recorded_at,
+        view.type,
         status=status,
-        **{name: record.body.get(name) for name in names},
+        **{name: view.body.get(name) for name in names},
     )
 
 
 def record_view(
     config: CampaignConfig, record: Record, decision_id: str | None = None
 ) -> protocol.RecordView:
-    """Write a record of the log with names in place of numbers; the id is that of its decision."""
+    """Return a record with names in place of numbers; the id is that of its decision."""
     event = record.event
     body: dict[str, Any] = {
         name: value
@@ -92,9 +92,9 @@ def record_view(
         del body["value"]
     if "config" in body:
         body["config"] = msgspec.structs.asdict(body["config"])
-        del body["config"]["seed"]  # whoever knows it can tell what will be chosen
+        del body["config"]["seed"]  # whoever knows it can predict every choice
     kind = str(type(event).__struct_config__.tag)
-    return protocol.RecordView(record.seq, text(event.recorded_at), kind, body)
+    return protocol.RecordView(record.seq, format_timestamp(event.recorded_at), kind, body)
 
 
 def _eligible(config: CampaignConfig, decided: Decided) -> list[str]:

@@ -1,10 +1,10 @@
-"""Making records durable: one transaction for whatever queued while the last one was committed.
+"""Group commit: one transaction for all records that queued while the last one was committed.
 
-Records are inserted by the thread of the event loop, which is where they are made; only the commit,
-which waits for the disk, runs in a thread of its own. While it runs, records queue; when it is
-done, all of them go into the next transaction. Whoever waits, waits for a whole transaction. A
-record that nobody else waits beside is committed at once where the disk is quick: two changes of
-thread would take longer than the disk.
+Records are inserted by the thread of the event loop, where they are made; only the commit, which
+waits for the disk, runs in a thread of its own. While it runs, records queue; when it is done, all
+of them go into the next transaction. Whoever waits, waits for a whole transaction. A single record
+is committed in the event loop itself where the disk is quick: two changes of thread would take
+longer than the disk.
 """
 
 from __future__ import annotations
@@ -21,34 +21,33 @@ import apsw
 from foretell.service.log.sqlite.connection import BUSY_MILLISECONDS
 from foretell.service.model.errors import LogClosed
 
-QUICK = 0.003
-"""Seconds: if the last commit took less, a record that is alone is committed without the thread."""
+QUICK_COMMIT_SECONDS = 0.003
+"""If the last commit took less, a single record is committed without the thread."""
 Statement = tuple[str, tuple[Any, ...]]
-ROWS = 32
-"""Rows that go into one statement."""
-PAGES = 1000
+ROWS_PER_INSERT = 32
+CHECKPOINT_PAGES = 1000
 """Pages of the journal from which on they are moved to the database."""
-_ONE = "(?, ?, ?, ?, ?, ?, ?)"
+_VALUES = "(?, ?, ?, ?, ?, ?, ?)"
 
 
 class Commit(asyncio.Future[None]):
-    """What many wait for: none of them can cancel it for the others."""
+    """A commit that many wait for: none of them can cancel it for the others."""
 
     def cancel(self, msg: object = None) -> bool:  # noqa: ARG002  (a future's signature)
-        """Go on: whoever is cancelled is told so when the commit is done."""
+        """Refuse: whoever is cancelled learns it when the commit is done."""
         return False
 
 
 class Committer:
-    """Owns the one connection that writes."""
+    """The owner of the one connection that writes."""
 
     def __init__(self, connection: apsw.Connection, *, relaxed: bool) -> None:
-        """Commit on `connection`; `relaxed` lets decisions go without waiting for the disk."""
+        """Commit on `connection`; with `relaxed`, decisions do not wait for the disk."""
         self.connection = connection
         self.relaxed = relaxed
-        self.pages = PAGES
+        self.checkpoint_pages = CHECKPOINT_PAGES
         self.truncate = False
-        """Whether the journal is emptied after the next commit: it holds what was erased."""
+        """Whether the journal, which holds what was erased, is emptied after the next commit."""
         self._truncating = False
         self._written = 0
         connection.set_wal_hook(self._note_pages)
@@ -79,8 +78,8 @@ class Committer:
         self._strict |= strict
         self._schedule()
 
-    def also(self, sql: str, bindings: tuple[Any, ...]) -> None:
-        """Queue something else for the same transaction."""
+    def add_statement(self, sql: str, bindings: tuple[Any, ...]) -> None:
+        """Queue another statement for the same transaction."""
         self._statements.append((sql, bindings))
         self._schedule()
 
@@ -90,7 +89,7 @@ class Committer:
         return len(self._rows)
 
     def durable(self) -> asyncio.Future[None]:
-        """Return what is done when everything queued so far is durable, and fails if it is not."""
+        """Return a future that is done when all that is queued is durable, or fails."""
         if self._rows or self._statements:
             return self._next
         if self._running is not None:
@@ -98,7 +97,7 @@ class Committer:
         done: asyncio.Future[None] = self._loop.create_future()
         if self.error is None:
             done.set_result(None)
-        else:  # what was appended before it failed, and not waited for yet, was not taken in
+        else:  # what was appended before the failure, and not awaited yet, was not taken in
             done.set_exception(_closed(self.error))
         return done
 
@@ -108,7 +107,7 @@ class Committer:
             self._loop.call_soon(self._start)
 
     def _start(self) -> None:
-        """Put everything queued into a transaction, and let it be committed."""
+        """Put everything queued into a transaction, and commit it."""
         self._scheduled = False
         if self._running is not None or not (self._rows or self._statements):
             return
@@ -119,12 +118,12 @@ class Committer:
         self._next = Commit(loop=self._loop)
         try:
             self._insert(rows, statements, strict=strict)
-        except Exception as error:  # noqa: BLE001  (whatever it is, nobody may wait for ever)
+        except Exception as error:  # noqa: BLE001  (whatever it is, nobody may wait forever)
             self._done(last, error)
             return
         self._committing = last
-        alone = len(rows) == 1 and not self._truncating
-        if alone and self._took < QUICK and self._written < self.pages:
+        single = len(rows) == 1 and not self._truncating
+        if single and self._took < QUICK_COMMIT_SECONDS and self._written < self.checkpoint_pages:
             self._done(last, self._commit())
         else:
             self._work.put("commit")
@@ -138,17 +137,17 @@ class Committer:
             self.connection.pragma("synchronous", wanted)
             self._synchronous = wanted
         execute("BEGIN IMMEDIATE")
-        for start in range(0, len(rows), ROWS):
-            some = rows[start : start + ROWS]
+        for start in range(0, len(rows), ROWS_PER_INSERT):
+            some = rows[start : start + ROWS_PER_INSERT]
             values = [value for row in some for value in row]
-            execute("INSERT INTO events VALUES " + ", ".join([_ONE] * len(some)), values)
+            execute("INSERT INTO events VALUES " + ", ".join([_VALUES] * len(some)), values)
         for sql, bindings in statements:
             execute(sql, bindings)
 
     def _commit_forever(self) -> None:
         while self._work.get() == "commit":
             error = self._commit()
-            if error is None and (self._truncating or self._written >= self.pages):
+            if error is None and (self._truncating or self._written >= self.checkpoint_pages):
                 error = self._checkpoint()
             try:
                 self._loop.call_soon_threadsafe(self._done, self._committing, error)
@@ -156,7 +155,7 @@ class Committer:
                 return
 
     def _commit(self) -> Exception | None:
-        """Wait for the disk; gives what went wrong, and then nothing was committed."""
+        """Wait for the disk; return the error if nothing was committed."""
         error: Exception | None = None
         began = perf_counter()
         try:
@@ -172,10 +171,10 @@ class Committer:
         return apsw.SQLITE_OK
 
     def _checkpoint(self) -> Exception | None:
-        """Move the journal to the database; SQLite by itself would not tell of a failed sync.
+        """Move the journal to the database; SQLite's own checkpoint would hide a failed sync.
 
-        After one, what the journal holds cannot be trusted to be on disk. Where there is no room,
-        or others read, it goes on in the journal.
+        After a failed sync, what the journal holds may not be on disk. Where there is no room, or
+        others read, the journal grows on.
         """
         try:
             if self._truncating:
@@ -189,7 +188,7 @@ class Committer:
         return None
 
     def _empty_journal(self) -> None:
-        """Leave nothing in the journal; while others read it is tried again at the next commit."""
+        """Leave nothing in the journal; while others read, try again at the next commit."""
         self.connection.set_busy_timeout(0)
         try:
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -212,20 +211,20 @@ class Committer:
             self._start()
 
     def _fail(self, future: Commit, error: Exception) -> None:
-        """Close: nothing of what is queued was taken in."""
+        """Fail everything that is queued: none of it was taken in."""
         self.error = error
         closed = _closed(error)
         self._rows, self._statements = [], []
         for waiting in (future, self._next):
             if not waiting.done():
                 waiting.set_exception(closed)
-                waiting.exception()  # it may be that nobody waits
+                waiting.exception()  # read once, so that asyncio does not warn where nobody waits
         self._next = Commit(loop=self._loop)
         self.stop()
         self.on_fail(error)
 
     def stop(self) -> None:
-        """Let the thread end when it is done with what it does."""
+        """Let the thread end after its current commit."""
         self._work.put("stop")
 
     async def idle(self) -> None:

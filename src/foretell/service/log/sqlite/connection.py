@@ -1,20 +1,22 @@
-"""The database: its tables, and how a connection to it is opened."""
+"""The database: its tables, how a connection to it is opened, and the errors of its driver."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
 
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
+from foretell.service.model.errors import Damaged, RequestProblem
 
 FORMAT = 1
 BUSY_MILLISECONDS = 5000
-"""How long a connection waits for another one."""
+"""How long a connection waits while another one holds the lock."""
 OLDEST_SQLITE = 3_051_003
-"""Older ones may lose a log that two connections checkpoint."""
+"""Older versions may lose a log that two connections checkpoint."""
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS events (
@@ -54,7 +56,7 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRI
 
 
 def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connection:
-    """Open the database; the one connection that writes also makes what is missing."""
+    """Open the database; the one connection that writes also makes the tables that are missing."""
     if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE:
         raise ForetellError(
             f"SQLite {apsw.sqlite_lib_version()} can lose a log in WAL mode: install apsw 3.51.3+"
@@ -67,14 +69,14 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
     connection = None
     try:
         if write and vfs is None:
-            only_ours(path)
+            _make_private_file(path)
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         connection.pragma("cache_size", -8192)
         connection.pragma("mmap_size", 0)
         connection.pragma("temp_store", "memory")  # a full /tmp must not close the log
         if write:
-            _leave_others_alone(connection, path)
+            _refuse_other_databases(connection, path)
             connection.pragma("journal_mode", "wal")
             connection.pragma("synchronous", "full")
             connection.pragma("secure_delete", "on")
@@ -84,16 +86,16 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
         _check_format(connection, path)
     except BaseException as error:
         if connection is not None:
-            let_go(connection)
-        said = _in_words(error, path, write=write)
-        if said is None:
+            abandon_connection(connection)
+        reason = _explained(error, path, write=write)
+        if reason is None:
             raise
-        raise said from None
+        raise reason from None
     return connection
 
 
-def _in_words(error: BaseException, path: str, *, write: bool) -> ForetellError | None:
-    """Say why a database cannot be opened; None where nothing is known about it."""
+def _explained(error: BaseException, path: str, *, write: bool) -> ForetellError | None:
+    """Return an error that says why a database cannot be opened; None where it is not known."""
     if isinstance(error, (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, UnicodeDecodeError)):
         return DamagedFile(
             f"{path!r} is no foretell database, or is damaged: restore it from a backup"
@@ -117,30 +119,52 @@ def _in_words(error: BaseException, path: str, *, write: bool) -> ForetellError 
     return None
 
 
-def let_go(connection: apsw.Connection) -> None:
-    """Close a connection of which nothing is hoped any more.
+class DamagedPages(Damaged):
+    """The database itself cannot be read, whatever record was asked for."""
 
-    Its journal stays as it is: after a failed sync it may hold what is not on disk, and must not
-    be moved to the database before it is written again.
+    def __init__(self, error: Exception) -> None:
+        """Quote what SQLite has found."""
+        RequestProblem.__init__(
+            self,
+            f"the database is damaged ({error}): run foretell verify, "
+            f"and restore the log from a backup",
+        )
+        self.seq = 0
+
+
+@contextmanager
+def driver_errors_wrapped(path: str) -> Iterator[None]:
+    """Raise an error of the driver as one of ours that names the database."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise ForetellError(f"the database {path!r} cannot be used: {error}") from error
+
+
+def abandon_connection(connection: apsw.Connection) -> None:
+    """Close a connection that has failed, without a checkpoint.
+
+    After a failed sync the journal may hold what is not on disk: it must not be moved to the
+    database before it is written again.
     """
     with suppress(apsw.Error):
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.close()
 
 
-def only_ours(path: str) -> None:
+def _make_private_file(path: str) -> None:
     """Make a file that nobody else may read, where there is none: a database holds secrets."""
-    with suppress(OSError):  # one that is there is not opened: to close it would end its locks
+    with suppress(OSError):  # an existing file is not opened: closing it would drop its locks
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def _leave_others_alone(connection: apsw.Connection, path: str) -> None:
-    """Refuse a database of something else before anything in it is changed."""
+def _refuse_other_databases(connection: apsw.Connection, path: str) -> None:
+    """Refuse a database of another program before anything in it is changed."""
     known = connection.execute("SELECT count(*) FROM sqlite_schema").get
     if known and not connection.table_exists("main", "events"):
         journal = Path(f"{path}-wal")
         if not journal.exists() or journal.stat().st_size == 0:
-            connection.close()  # which removes what it has made to read
+            connection.close()  # which removes the files that it made for reading
         raise InvalidInput(f"{path!r} is a database of something else: choose another name")
 
 

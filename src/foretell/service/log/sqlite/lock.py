@@ -1,4 +1,4 @@
-"""One server for one database: a lock that ends with its process, however that ends."""
+"""One server per database: a lock that ends with its process, however that ends."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ except ImportError:  # pragma: no cover  (Windows, where the database's own lock
 
 
 class Lock:
-    """Held while a database is written."""
+    """A lock on a database, held by the one process that writes it."""
 
     def __init__(self, path: str) -> None:
-        """Take the lock, or say who has it."""
+        """Take the lock, or refuse if another process has it."""
         if path == ":memory:" or "\0" in path:
             raise InvalidInput(f"a database is a file, got {path!r}: choose another name")
         if Path(path).is_dir():
             raise InvalidInput(f"{path!r} is a folder: name a file in it")
         self._name = f"{path}.lock"
         self._new = not Path(self._name).exists()
-        self._file = _taken(path, self._name)
-        while not _names(self._name, self._file):  # whoever had it has removed it meanwhile
+        self._file = _open_locked(path, self._name)
+        while not _is_file_of(
+            self._name, self._file
+        ):  # its last owner has removed the file meanwhile
             os.close(self._file)
-            self._file = _taken(path, self._name)
+            self._file = _open_locked(path, self._name)
 
     def __enter__(self) -> Self:
         return self
@@ -41,18 +43,18 @@ class Lock:
             self.undo()
 
     def release(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         os.close(self._file)
 
     def undo(self) -> None:
-        """Let others write, and leave no file where there was none."""
+        """Release the lock, and leave no file where there was none."""
         if self._new:
             with suppress(OSError):
                 Path(self._name).unlink()
         self.release()
 
 
-def _taken(path: str, name: str) -> int:
+def _open_locked(path: str, name: str) -> int:
     try:
         file = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
@@ -73,7 +75,7 @@ def _taken(path: str, name: str) -> int:
     return file
 
 
-def _names(name: str, file: int) -> bool:
+def _is_file_of(name: str, file: int) -> bool:
     try:
         return os.path.samestat(Path(name).stat(), os.fstat(file))
     except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""Records of the log, read back and checked, in the ways in which they are asked for.
+"""The reader of the log: records by key, by decision, by round, in order; each is checked.
 
-Records that are appended and not yet committed are kept here as well, so that whoever reads sees
+Records that are appended and not yet committed are held here as well, so that whoever reads sees
 everything that was appended.
 """
 
@@ -8,31 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 import msgspec
 
-from foretell.service.log.record import COLUMNS, LINK, ROOT, event_of, link_after
+from foretell.service.log.record import (
+    COLUMNS,
+    LINK_BYTES,
+    ROOT,
+    Record,
+    event_of,
+    link_after,
+)
 from foretell.service.log.sqlite.side_tables import SideTables
 from foretell.service.model.errors import Damaged
-from foretell.service.model.events import AnyEvent, Decided, Rewarded, Signalled
+from foretell.service.model.events import Decided, Rewarded, Signalled
 from foretell.service.model.outcome import DecisionRecords, FeedbackRecord
 
-ROUNDS = 64
-"""Rounds that are read at a time."""
-SCANNED = 2000
-"""Records that a page looks at before others get their turn."""
-VISITS = 100
-"""Decisions of a unit that are looked through, from the first on."""
+ROUNDS_PER_READ = 64
+MAX_RECORDS_PER_PAGE = 2000
+"""Records that a page reads before other requests get their turn."""
+MAX_UNIT_DECISIONS = 100
+"""Decisions of a unit that are read, from the first on."""
 
 
-class Record(NamedTuple):
-    """A record as it is read back."""
-
-    seq: int
-    campaign: int
-    event: AnyEvent
+Round = tuple[int, int]
+"""The number of a campaign, and a round of it or NO_ROUND."""
 
 
 class LogReader(SideTables):
@@ -41,37 +43,43 @@ class LogReader(SideTables):
     def __init__(self, reader: apsw.Connection) -> None:
         """Read on a connection."""
         super().__init__(reader)
-        self._about: dict[tuple[int, int], list[Record]] = {}
-        self._keys: dict[tuple[int, str | bytes], Record] = {}
-        self._fresh: list[tuple[Record, tuple[int, int], list[tuple[int, str | bytes]]]] = []
-        self._foreseen: dict[tuple[int, int], list[Record]] = {}
-        self._foreseen_keys: dict[tuple[int, str], Record | None] = {}
+        self._uncommitted: list[tuple[Record, Round, list[tuple[int, str | bytes]]]] = []
+        """Each with its round, and the keys and unit by which it is found."""
+        self._uncommitted_by_round: dict[Round, list[Record]] = {}
+        self._uncommitted_by_key: dict[tuple[int, str | bytes], Record] = {}
+        self._prefetched_by_round: dict[Round, list[Record]] = {}
+        self._prefetched_by_key: dict[tuple[int, str], Record | None] = {}
 
-    def keep(self, record: Record, about: int, key: str | None, unit: bytes | None) -> None:
-        """Keep a record that is not committed yet."""
-        index = (record.campaign, about)
-        self._about.setdefault(index, []).append(record)
-        names = [(record.campaign, name) for name in (key, unit) if name is not None]
-        for name in names:
-            self._keys.setdefault(name, record)
-        self._fresh.append((record, index, names))
+    def add_uncommitted(
+        self, record: Record, about: int, key: str | None, unit: bytes | None
+    ) -> None:
+        """Hold a record until it is committed."""
+        where = (record.campaign, about)
+        self._uncommitted_by_round.setdefault(where, []).append(record)
+        keys = [(record.campaign, name) for name in (key, unit) if name is not None]
+        for name in keys:
+            self._uncommitted_by_key.setdefault(name, record)
+        self._uncommitted.append((record, where, keys))
 
-    def settled(self, committed: int) -> None:
-        """Let go of records that can be read from the database."""
+    def drop_committed(self, committed: int) -> None:
+        """Drop the records that can be read from the database now."""
         done = 0
-        for record, index, names in self._fresh:
+        by_round = self._uncommitted_by_round
+        for record, where, keys in self._uncommitted:
             if record.seq > committed:
                 break
             done += 1
-            if index in self._about and self._about[index][-1].seq <= committed:
-                del self._about[index]
-            for name in names:
-                self._keys.pop(name, None)
-        del self._fresh[:done]
+            if where in by_round and by_round[where][-1].seq <= committed:
+                del by_round[where]
+            for name in keys:
+                self._uncommitted_by_key.pop(name, None)
+        del self._uncommitted[:done]
 
     @contextmanager
-    def foreseen(self, campaign: int, rounds: Sequence[int], keys: Sequence[str]) -> Iterator[None]:
-        """Look up what will be asked for, all at once; nothing is committed meanwhile."""
+    def prefetched(
+        self, campaign: int, rounds: Sequence[int], keys: Sequence[str]
+    ) -> Iterator[None]:
+        """Read in one go what will be asked for; nothing is committed meanwhile."""
         found: dict[tuple[int, int], list[Record]] = {(campaign, about): [] for about in rounds}
         for record in self._read(
             "campaign = ? AND round IN (SELECT value FROM json_each(?)) ORDER BY seq",
@@ -86,49 +94,49 @@ class LogReader(SideTables):
             None,
         ):
             known[campaign, "e:" + record.event.event_id] = record  # type: ignore[union-attr]
-        self._foreseen |= found
-        self._foreseen_keys |= known
+        self._prefetched_by_round |= found
+        self._prefetched_by_key |= known
         try:
             yield
         finally:
-            self._foreseen, self._foreseen_keys = {}, {}
+            self._prefetched_by_round, self._prefetched_by_key = {}, {}
 
     def link_at(self, seq: int) -> bytes:
         """Return the link of a record, or what the first record is linked to."""
         row = self._one("SELECT link FROM events WHERE seq = ?", (seq,))
         if row is None:
             return ROOT
-        if not isinstance(row[0], bytes) or len(row[0]) != LINK:
+        if not isinstance(row[0], bytes) or len(row[0]) != LINK_BYTES:
             raise Damaged("record", seq)
         return row[0]
 
     def by_key(self, campaign: int, key: str) -> Record | None:
         """Find the record with a key."""
-        fresh = self._keys.get((campaign, key))
-        if fresh is not None:
-            return fresh
-        if (campaign, key) in self._foreseen_keys:
-            return self._foreseen_keys[campaign, key]
+        uncommitted = self._uncommitted_by_key.get((campaign, key))
+        if uncommitted is not None:
+            return uncommitted
+        if (campaign, key) in self._prefetched_by_key:
+            return self._prefetched_by_key[campaign, key]
         found = self._read("campaign = ? AND key = ?", (campaign, key), None)
         return found[0] if found else None
 
-    def about(self, campaign: int, about: int, before: int | None = None) -> list[Record]:
-        """Return the records about a round, or about the campaign itself, in log order."""
-        records = self._foreseen.get((campaign, about))
+    def records_about(self, campaign: int, about: int, before: int | None = None) -> list[Record]:
+        """Return the records about a round, or with NO_ROUND about the campaign, in log order."""
+        records = self._prefetched_by_round.get((campaign, about))
         if records is None:
             records = self._read(
                 "campaign = ? AND round = ? ORDER BY seq", (campaign, about), before
             )
-        return records + self._fresher((campaign, about), records, before)
+        return records + self._uncommitted_after((campaign, about), records, before)
 
     def decision_records(
         self, campaign: int, about: int, before: int | None = None
     ) -> DecisionRecords | None:
         """Return all about one decision, or None where there is no such decision."""
-        return _decision_records(self.about(campaign, about, before))
+        return _decision_records(self.records_about(campaign, about, before))
 
-    def decisions(self, campaign: int, rounds: Sequence[int]) -> dict[int, Decided]:
-        """Return the decisions of those rounds that have one on disk."""
+    def decided_in(self, campaign: int, rounds: Sequence[int]) -> dict[int, Decided]:
+        """Return the decisions of some rounds, as far as they are on disk."""
         records = self._read(
             "campaign = ? AND round IN (SELECT value FROM json_each(?))",
             (campaign, msgspec.json.encode(rounds).decode()),
@@ -136,10 +144,10 @@ class LogReader(SideTables):
         )
         return {one.event.round: one.event for one in records if isinstance(one.event, Decided)}
 
-    def rounds(
-        self, campaign: int, first: int, before: int | None = None, count: int = ROUNDS
+    def decisions_from(
+        self, campaign: int, first: int, before: int | None = None, count: int = ROUNDS_PER_READ
     ) -> list[DecisionRecords]:
-        """Return the decisions of the next rounds, each with its records."""
+        """Return the decisions from a round on, each with its records."""
         some = self._read(
             "campaign = ? AND round >= ? AND round < ? ORDER BY round, seq",
             (campaign, first, first + count),
@@ -148,48 +156,53 @@ class LogReader(SideTables):
         grouped: dict[int, list[Record]] = {}
         for record in some:
             grouped.setdefault(record.event.round, []).append(record)  # type: ignore[union-attr]
-        if self._about:
+        if self._uncommitted_by_round:
             for about in range(first, first + count):
                 known = grouped.get(about, [])
-                fresher = self._fresher((campaign, about), known, before)
-                if fresher:
-                    grouped[about] = known + fresher
+                newer = self._uncommitted_after((campaign, about), known, before)
+                if newer:
+                    grouped[about] = known + newer
         found = [_decision_records(grouped[about]) for about in sorted(grouped)]
         decisions = [records for records in found if records is not None]
-        for index, records in enumerate(decisions, first):
-            if records.decided.round != index:
-                raise self._unfound(campaign, index) or Damaged("a record up to", self.head)
-        if not decisions and (damaged := self._beyond(campaign, first, before)):
+        for expected, records in enumerate(decisions, first):
+            if records.decided.round != expected:
+                raise self._damage_hiding(campaign, expected) or Damaged(
+                    "a record up to", self.head
+                )
+        if not decisions and (damaged := self._damage_at_end(campaign, first, before)):
             raise damaged
         return decisions
 
-    def _beyond(self, campaign: int, first: int, before: int | None) -> Damaged | None:
-        """Where no decision is left, make sure that it is so."""
+    def _damage_at_end(self, campaign: int, first: int, before: int | None) -> Damaged | None:
+        """Where no decision is found from a round on, make sure that none is hidden by damage."""
         last = self._one("SELECT max(round) FROM events WHERE campaign = ?", (campaign,))[0]
         if before is not None or last is None or last < first:
             return None
-        return self._unfound(campaign, first)
+        return self._damage_hiding(campaign, first)
 
-    def _unfound(self, campaign: int, about: int) -> Damaged | None:
-        """Find out which record is damaged, where a decision is not found."""
+    def _damage_hiding(self, campaign: int, about: int) -> Damaged | None:
+        """Return the damage because of which the decision of a round is not found."""
         for row in self._rows(f"SELECT {COLUMNS} FROM events ORDER BY seq"):
             try:
                 event = event_of(row)
             except Damaged as error:
                 return error
-            mine = row[1] == campaign and isinstance(event, Decided)
-            if mine and event.round == about:  # type: ignore[union-attr]
+            same_campaign = row[1] == campaign and isinstance(event, Decided)
+            if same_campaign and event.round == about:  # type: ignore[union-attr]
                 return Damaged("the index of record", row[0])
         return None
 
-    def _fresher(
-        self, index: tuple[int, int], known: list[Record], before: int | None
+    def _uncommitted_after(
+        self, where: Round, known: list[Record], before: int | None
     ) -> list[Record]:
-        fresh = self._about.get(index)
-        if not fresh:
+        """Return the uncommitted records of a round that are not among the known ones."""
+        uncommitted = self._uncommitted_by_round.get(where)
+        if not uncommitted:
             return []
         last = known[-1].seq if known else 0
-        return [one for one in fresh if one.seq > last and (before is None or one.seq < before)]
+        return [
+            one for one in uncommitted if one.seq > last and (before is None or one.seq < before)
+        ]
 
     def _read(self, where: str, bindings: tuple[Any, ...], before: int | None) -> list[Record]:
         rows = self._rows(f"SELECT {COLUMNS} FROM events WHERE {where}", bindings)
@@ -216,22 +229,23 @@ class LogReader(SideTables):
                 raise Damaged("record", expected)
             expected += 1
             yield Record(row[0], row[1], event)
-        committed = self._fresh[0][0].seq - 1 if self._fresh else self.head
+        committed = self._uncommitted[0][0].seq - 1 if self._uncommitted else self.head
         if expected <= (committed if upto is None else upto):
             raise Damaged("record", expected)
         if upto is None:
-            yield from [record for record, _, _ in self._fresh if record.seq >= expected]
+            yield from [record for record, _, _ in self._uncommitted if record.seq >= expected]
 
     def page(self, campaign: int, after: int, limit: int) -> tuple[list[Record], int]:
         """Return records of a campaign after one, as far as they are on disk, and how far it read.
 
-        Every record on the way is checked: one that is damaged may not tell whose it is. After so
-        many records it stops, so that others get their turn.
+        Every record on the way is checked: a damaged one may have lost its campaign's number.
+        After MAX_RECORDS_PER_PAGE it stops, so that other requests get their turn.
         """
         found: list[Record] = []
         reached = max(0, after)
         for row in self._rows(
-            f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?", (reached, SCANNED)
+            f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
+            (reached, MAX_RECORDS_PER_PAGE),
         ):
             event = event_of(row)
             if row[0] != reached + 1:
@@ -243,30 +257,33 @@ class LogReader(SideTables):
                     break
         return found, reached
 
-    def of_unit(self, campaign: int, unit: bytes) -> Iterator[Record]:
-        """Return the first decisions of a unit, then its latest, as far as they are asked for."""
-        mine = "FROM personal WHERE campaign = ? AND unit = ?"
-        for which in (f"seq {mine} ORDER BY seq LIMIT {VISITS}", f"max(seq) {mine}"):
+    def decisions_of_unit(self, campaign: int, unit: bytes) -> Iterator[Record]:
+        """Return the first decisions of a unit, then its latest, read as they are needed."""
+        of_unit = "FROM personal WHERE campaign = ? AND unit = ?"
+        for which in (
+            f"seq {of_unit} ORDER BY seq LIMIT {MAX_UNIT_DECISIONS}",
+            f"max(seq) {of_unit}",
+        ):
             seqs = [row[0] for row in self._rows(f"SELECT {which}", (campaign, unit))]
             for seq in seqs:
                 yield from self._read("seq = ?", (seq,), None)
-        yield from [one for one, _, names in self._fresh if (campaign, unit) in names]
+        yield from [one for one, _, keys in self._uncommitted if (campaign, unit) in keys]
 
-    def count(self, campaign: int, upto: int) -> int:
+    def count_decision_records(self, campaign: int, upto: int) -> int:
         """Count the decisions, signals and rewards of a campaign up to a record."""
-        committed = self._fresh[0][0].seq - 1 if self._fresh else upto
-        (record,) = self._one(
+        committed = self._uncommitted[0][0].seq - 1 if self._uncommitted else upto
+        (stored,) = self._one(
             "SELECT count(*) FROM events WHERE campaign = ? AND round >= 0 AND seq <= ?",
             (campaign, min(upto, committed)),
         )
-        return record + sum(
-            index[0] == campaign and index[1] >= 0 and one.seq <= upto
-            for one, index, _ in self._fresh
+        return stored + sum(
+            where[0] == campaign and where[1] >= 0 and one.seq <= upto
+            for one, where, _ in self._uncommitted
         )
 
 
 def _decision_records(records: list[Record]) -> DecisionRecords | None:
-    """Gather the records of one decision; those that mean another decision are left out."""
+    """Gather the records of one decision; those about another of the same round are left out."""
     decided = next((one.event for one in records if isinstance(one.event, Decided)), None)
     if decided is None:
         return None

@@ -1,4 +1,4 @@
-"""A copy in place of a database: checked, written beside it whole, and only then put there."""
+"""A restore: a copy is checked, written next to the database, and then takes its place."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ import apsw
 from foretell.errors import DamagedFile, ForetellError
 from foretell.files import sync
 from foretell.service.log.record import NO_ROUND
-from foretell.service.log.sqlite.backup import verified, write_out
-from foretell.service.log.sqlite.campaign_view import open_campaign_reader
+from foretell.service.log.sqlite.backup import copy_out
+from foretell.service.log.sqlite.campaign_reader import open_campaign_reader
+from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.log.sqlite.wal import forgotten
+from foretell.service.log.sqlite.wal import count_lost_transactions
 from foretell.service.model.events import KeyMade, KeyRevoked
 from foretell.service.model.keys import Keyring
 
 
 def check_copy(copy: str) -> None:
     """Refuse a copy that is damaged, or with which nobody could use the service."""
-    found = verified(copy)
+    found = check_database(copy)
     if found.damage:
         raise DamagedFile(f"the copy cannot be used: {found.damage[0]}")
-    if not _admins(copy):
+    if not _count_admin_keys(copy):
         raise DamagedFile(
             f"the copy cannot be used: its {found.records:,} records hold no admin key, "
             f"and nobody could use the service: take another"
         )
 
 
-def _admins(copy: str) -> int:
+def _count_admin_keys(copy: str) -> int:
     keyring = Keyring()
     with open_campaign_reader(copy, 0) as log:
-        for record in log.about(0, NO_ROUND):
+        for record in log.records_about(0, NO_ROUND):
             if isinstance(record.event, KeyMade):
                 keyring.add(record.event)
             elif isinstance(record.event, KeyRevoked):
@@ -42,38 +43,38 @@ def _admins(copy: str) -> int:
     return keyring.admins()
 
 
-def made_ready(copy: str, path: str) -> str:
-    """Write a checked copy, its journal included, beside the database; give the file's name."""
-    part = f"{path}.part"
+def stage_copy(copy: str, path: str) -> str:
+    """Write a checked copy, its journal included, next to the database; return the file's name."""
+    staged = f"{path}.part"
     try:
-        write_out(copy, part)
+        copy_out(copy, staged)
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
-    return part
+    return staged
 
 
-def put_in_place(part: str, path: str) -> str | None:
-    """Make a copy that was made ready the database; nobody may use either.
+def replace_database(staged: str, path: str) -> str | None:
+    """Put a staged copy in place of the database; nobody may be using either.
 
-    At every moment there is a whole database. What was there is kept, and its new name given.
+    At every moment there is a complete database. The old one is kept, and its new name returned.
     """
-    aside = _kept(path)
-    Path(part).replace(path)
+    kept = _keep_old(path)
+    Path(staged).replace(path)
     sync(Path(path).absolute().parent)
-    return aside
+    return kept
 
 
-def discard(part: str) -> None:
-    """Remove a copy that was made ready, if it was not put in place."""
-    Path(part).unlink(missing_ok=True)
+def remove_staged(staged: str) -> None:
+    """Remove a staged copy, if it did not become the database."""
+    Path(staged).unlink(missing_ok=True)
 
 
-def _kept(path: str) -> str | None:
-    """Return what is there another name; a journal that is damaged or left behind goes with it."""
+def _keep_old(path: str) -> str | None:
+    """Give the old database another name; a journal that is damaged or orphaned goes with it."""
     aside = _free_name(f"{path}.before-restore")
     if Path(path).exists():
         with suppress(ForetellError, apsw.Error):
-            if not forgotten(path):
+            if not count_lost_transactions(path):
                 connect(path, write=True).close()
         os.link(path, aside)
     for ending in ("-wal", "-shm"):

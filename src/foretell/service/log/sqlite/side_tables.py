@@ -1,4 +1,4 @@
-"""What is kept beside the records: contexts, snapshots, counters, settings, checked when read."""
+"""The tables besides the records: contexts, snapshots, counters and settings, checked when read."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from typing import Any
 import apsw
 import msgspec
 
-from foretell.service.log.record import DamagedPages, sealed, sound
+from foretell.service.log.record import personal_is_sound, snapshot_is_sound
+from foretell.service.log.sqlite.connection import DamagedPages
 from foretell.service.model.errors import Damaged, LogClosed
 
 
 class SideTables:
-    """A connection to a database that only reads."""
+    """A database on a connection that only reads."""
 
     def __init__(self, reader: apsw.Connection) -> None:
         """Read on a connection."""
         self.reader = reader
         self.on_fail: Callable[[Exception], None] = lambda _: None
-        """Told when the disk does not give what it has: a fold may have stopped halfway."""
+        """Called when the disk fails to read: a fold may have stopped halfway."""
         self.head: int = self._one("SELECT ifnull(max(seq), 0) FROM events", ())[0]
+        """The number of the newest record."""
 
     def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
-        """Read rows; what cannot be read is said in a sentence."""
+        """Read rows; an error of the driver is raised as one of ours."""
         try:
             yield from self.reader.execute(sql, bindings)
         except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as error:
@@ -46,7 +48,7 @@ class SideTables:
         )
         if row is None:
             return b""
-        if not sound(*row):
+        if not personal_is_sound(*row):
             raise Damaged("the context of record", seq)
         return row[3]
 
@@ -58,8 +60,8 @@ class SideTables:
         )
         if row is None:
             return None
-        seq, body, record = row
-        if not sealed(campaign, seq, body, record):
+        seq, body, stored = row
+        if not snapshot_is_sound(campaign, seq, body, stored):
             raise Damaged("the snapshot at record", seq)
         return seq, body
 
@@ -70,8 +72,8 @@ class SideTables:
             raise Damaged("the snapshot at record", seq)
         return found[1]
 
-    def kept(self) -> tuple[int, dict[int, int]]:
-        """Return the record up to which snapshots are kept, and that of each campaign's newest."""
+    def snapshot_list(self) -> tuple[int, dict[int, int]]:
+        """Return the record up to which snapshots are kept, and the newest of each campaign."""
         packed = self.meta("snapshots")
         if packed is None:
             return 0, {}
@@ -80,10 +82,10 @@ class SideTables:
         return msgspec.msgpack.decode(packed[4:], type=tuple[int, dict[int, int]])
 
     def counts(self, campaign: int) -> dict[str, int]:
-        """Return what was counted so."""
+        """Return what was counted with `SqliteLog.add_counts`."""
         return dict(self._rows("SELECT name, count FROM counters WHERE campaign = ?", (campaign,)))
 
     def meta(self, name: str) -> Any:
-        """Return a value that is kept beside the log, or None."""
+        """Return a value that is stored next to the log, or None."""
         row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
         return None if row is None else row[0]

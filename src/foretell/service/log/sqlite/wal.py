@@ -1,10 +1,10 @@
-"""The write-ahead journal, looked at before it is used.
+"""The write-ahead journal, checked before SQLite reads it.
 
-SQLite ends a journal at its first damaged frame, and takes what comes after it as never written:
-so a crash in the middle of a transaction is forgotten. A bit that flips in the journal would be
-forgotten the same way, together with every transaction after it. Where each transaction is synced
-before the next one begins, a crash can only leave the last one in pieces: if a whole transaction
-follows behind the damage, the damage is none of a crash.
+SQLite ends a journal at its first damaged frame, and ignores what comes after it: so a transaction
+that a crash cut off is dropped. A bit that flips in the journal would drop its transaction the
+same way, together with every transaction after it. Where each transaction is synced before the
+next one begins, a crash can damage the last one only: if a complete transaction follows the
+damage, no crash has caused it.
 """
 
 from __future__ import annotations
@@ -19,81 +19,81 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-HEAD, FRAME_HEAD = 32, 24
-MAGIC = 0x377F0682  # the last bit tells the order of the bytes that are summed
+HEADER_BYTES, FRAME_HEADER_BYTES = 32, 24
+MAGIC = 0x377F0682  # its last bit is the byte order of the checksums
 WORD = 0xFFFFFFFF
-STEP = 1 << 16  # more than SQLite writes in one call is none at all
+CHUNK = 1 << 16  # bytes that are written in one call
 Sums = tuple[int, int]
 Words = NDArray[np.uint32]
 
-RELAXED = "SELECT value FROM meta WHERE name = 'durability'"
-"""How the database was last written to: only relaxed, may a cut leave several transactions torn."""
+DURABILITY = "SELECT value FROM meta WHERE name = 'durability'"
+"""Reads how the database was last written: if relaxed, a crash may damage several transactions."""
 
 
 class Frame(NamedTuple):
-    """A page of a transaction, as it is written."""
+    """A page of a transaction as the journal stores it, with its header."""
 
     head: bytes
     page: bytes
 
     @property
     def ends(self) -> bool:
-        """Return whether it is the last of its transaction."""
+        """Whether it is the last frame of its transaction."""
         return self.head[4:8] != bytes(4)
 
     @property
     def salts(self) -> bytes:
-        """Return what all frames of one journal have in common."""
+        """The salts that all frames of one journal have in common."""
         return self.head[8:16]
 
     @property
     def sums(self) -> Sums:
-        """Return the checksum of the journal up to here, as it is written."""
+        """The stored checksum of the journal up to and with this frame."""
         return struct.unpack(">II", self.head[16:24])
 
-    def summed(self, before: Sums, order: str) -> Sums:
-        """Compute it."""
-        return sums(self.head[:8] + self.page, before, order)
+    def computed_sums(self, before: Sums, order: str) -> Sums:
+        """Compute the checksum of the journal up to and with this frame."""
+        return checksum(self.head[:8] + self.page, before, order)
 
 
-def write_again(path: str, vfs: str | None) -> None:
-    """Write a journal over with what it holds, and sync it.
+def rewrite_journal(path: str, vfs: str | None) -> None:
+    """Overwrite a journal with its own content, and sync it.
 
-    A sync that failed leaves in memory what is not on disk, and no later sync writes it: whoever
-    opens a database cannot know, and must not build on what was only in memory.
+    A failed sync leaves in memory what is not on disk, and no later sync writes it. Whoever opens
+    a database cannot know whether one failed, and must not build on what was only in memory.
     """
     name = f"{path}-wal"
-    there = Path(path).exists() and Path(name).exists()  # without its database it is none
-    if not there or Path(name).stat().st_size == 0:
+    exists = Path(path).exists() and Path(name).exists()  # without its database it is no journal
+    if not exists or Path(name).stat().st_size == 0:
         return
     flags = [apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_READWRITE, 0]
     file = apsw.VFSFile(vfs or "", name, flags)
     try:
         size = file.xFileSize()
-        for start in range(0, size, STEP):
-            file.xWrite(file.xRead(min(STEP, size - start), start), start)
+        for start in range(0, size, CHUNK):
+            file.xWrite(file.xRead(min(CHUNK, size - start), start), start)
         file.xSync(apsw.SQLITE_SYNC_FULL)
     finally:
         file.xClose()
 
 
-def forgotten(path: str) -> int:
-    """Count the transactions that SQLite would forget, and that no crash has left in pieces."""
+def count_lost_transactions(path: str) -> int:
+    """Count the transactions that SQLite would drop though no crash has cut them off."""
     journal = Path(f"{path}-wal")
-    if not journal.exists() or journal.stat().st_size <= HEAD + FRAME_HEAD:
+    if not journal.exists() or journal.stat().st_size <= HEADER_BYTES + FRAME_HEADER_BYTES:
         return 0
     content = journal.read_bytes()
     magic, _, size, _ = struct.unpack_from(">IIII", content)
-    head = content[:HEAD]
+    head = content[:HEADER_BYTES]
     order = ">" if magic & 1 else "<"
-    record: Sums = struct.unpack(">II", head[24:32])
-    if magic & ~1 != MAGIC or sums(head[:24], (0, 0), order) != record:
-        return _not_in(path, content)
-    return _behind(list(_frames(content, size)), head[16:24], record, order)
+    stored: Sums = struct.unpack(">II", head[24:32])
+    if magic & ~1 != MAGIC or checksum(head[:24], (0, 0), order) != stored:
+        return _lost_without_header(path, content)
+    return _lost_after_damage(list(_frames(content, size)), head[16:24], stored, order)
 
 
-def _behind(frames: list[Frame], salts: bytes, before: Sums, order: str) -> int:
-    """Count the transactions whose end is at or behind the first damaged frame, but for one."""
+def _lost_after_damage(frames: list[Frame], salts: bytes, before: Sums, order: str) -> int:
+    """Count the transactions that end at or after the first damaged frame, if there are several."""
     index = 0
     while index < len(frames) and _follows(frames[index], salts, before, order):
         before = frames[index].sums
@@ -102,7 +102,7 @@ def _behind(frames: list[Frame], salts: bytes, before: Sums, order: str) -> int:
         return 0
     damaged = frames[index]
     ends = 0
-    for seed in (damaged.sums, damaged.summed(before, order)):
+    for seed in (damaged.sums, damaged.computed_sums(before, order)):
         count, at = int(damaged.ends), seed
         for frame in frames[index + 1 :]:
             if not _follows(frame, salts, at, order):
@@ -114,16 +114,16 @@ def _behind(frames: list[Frame], salts: bytes, before: Sums, order: str) -> int:
 
 
 def _follows(frame: Frame, salts: bytes, before: Sums, order: str) -> bool:
-    return frame.salts == salts and frame.summed(before, order) == frame.sums
+    return frame.salts == salts and frame.computed_sums(before, order) == frame.sums
 
 
-def _not_in(path: str, content: bytes) -> int:
-    """Count the transactions of a journal without a head that the database does not hold.
+def _lost_without_header(path: str, content: bytes) -> int:
+    """Count the transactions of a journal with a damaged header that the database does not hold.
 
-    A journal is begun anew only when the database holds all of it.
+    SQLite restarts a journal only when the database holds all of it.
     """
     flags = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
-    database = apsw.VFSFile("", path, flags)  # by SQLite's hands, which keep its locks
+    database = apsw.VFSFile("", path, flags)  # through SQLite, which keeps its locks
     try:
         size = int.from_bytes(database.xRead(2, 16)) if database.xFileSize() > 100 else 0
         size = 65536 if size == 1 else size
@@ -142,16 +142,18 @@ def _not_in(path: str, content: bytes) -> int:
 
 
 def _frames(content: bytes, size: int) -> Iterator[Frame]:
-    for start in range(HEAD, len(content) - FRAME_HEAD - size + 1, FRAME_HEAD + size):
-        middle = start + FRAME_HEAD
+    for start in range(
+        HEADER_BYTES, len(content) - FRAME_HEADER_BYTES - size + 1, FRAME_HEADER_BYTES + size
+    ):
+        middle = start + FRAME_HEADER_BYTES
         yield Frame(content[start:middle], content[middle : middle + size])
 
 
-def sums(data: bytes, before: Sums, order: str) -> Sums:
-    """Return SQLite's checksum of data after that of what is before it.
+def checksum(data: bytes, before: Sums, order: str) -> Sums:
+    """Return SQLite's checksum of data, given the checksum of what is before it.
 
-    For each pair of words (x, y): s0 += x + s1, s1 += y + s0. That is linear in everything, so
-    the whole is a weighted sum.
+    For each pair of words (x, y): s0 += x + s1, s1 += y + s0. That is linear, so the checksum is a
+    weighted sum.
     """
     words = np.frombuffer(data, f"{order}u4").astype(np.uint32)
     first, second = words[0::2], words[0::2] + words[1::2]
@@ -167,7 +169,7 @@ def _sum(words: Words) -> int:
 
 @cache
 def _weights(pairs: int) -> tuple[Words, tuple[int, int, int]]:
-    """Return the entries of the powers of ((1, 1), (1, 2)), of the last pair to the first."""
+    """Return the entries of the powers of ((1, 1), (1, 2)), for the last pair first."""
     a, b, d = 1, 0, 1
     entries = []
     for _ in range(pairs):

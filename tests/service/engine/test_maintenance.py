@@ -1,4 +1,4 @@
-"""Large campaigns are compiled beside the requests, where numba is installed."""
+"""Maintenance: large campaigns are compiled where numba is installed; snapshots are kept."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pytest
 
 from foretell import protocol
 from foretell.policies.draw import share_writer
-from foretell.service.engine import maintenance as upkeep
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine, maintenance
 from foretell.service.model.active_campaign import ActiveCampaign
 
 LARGE = protocol.NewCampaign("one", [f"a{n}" for n in range(40)], ["none", "x", "y"], "nsd-ucrl2")
@@ -40,15 +39,15 @@ def test_a_large_campaign_is_compiled_before_it_is_ready_and_again_for_another_p
     async def run() -> None:
         engine = await Engine.open(tmp_path / "a.db")
         await engine.create(LARGE)
-        await until(lambda: compiled(engine.by_name["one"]))
+        await until(lambda: compiled(engine.runtime.by_name["one"]))
         await engine.decide("one", protocol.DecisionRequest())
         await engine.patch("one", protocol.CampaignPatch(policy="nsd-psrl"))
         await engine.decide("one", protocol.DecisionRequest())
-        await until(lambda: compiled(engine.by_name["one"]))
+        await until(lambda: compiled(engine.runtime.by_name["one"]))
         await engine.decide("one", protocol.DecisionRequest())
         await engine.close()
         again = await Engine.open(tmp_path / "a.db")
-        assert compiled(again.by_name["one"])
+        assert compiled(again.runtime.by_name["one"])
         await again.decide("one", protocol.DecisionRequest())
         await again.close()
 
@@ -64,7 +63,7 @@ def test_without_numba_it_says_once_what_to_install(
         engine = await Engine.open(tmp_path / "a.db")
         for name in ("one", "two"):
             await engine.create(protocol.NewCampaign(name, LARGE.actions, LARGE.signals))
-        await asyncio.sleep(5 * upkeep.TICK)
+        await asyncio.sleep(5 * maintenance.TICK_SECONDS)
         await engine.decide("two", protocol.DecisionRequest())
         await engine.close()
 
@@ -87,7 +86,7 @@ def test_a_policy_that_cannot_be_compiled_goes_on_without(
     async def run() -> None:
         engine = await Engine.open(tmp_path / "a.db")
         await engine.create(LARGE)
-        live = engine.by_name["one"]
+        live = engine.runtime.by_name["one"]
         await until(lambda: compiled(live))
         state = live.campaign.state
         assert live.decider.compiled[type(state)] is share_writer(state)
@@ -98,3 +97,27 @@ def test_a_policy_that_cannot_be_compiled_goes_on_without(
     assert [record.getMessage() for record in caplog.records] == [
         "one cannot be compiled, and goes on without"
     ]
+
+
+async def _ages(path: Path) -> tuple[float, float]:
+    engine = await Engine.open(path, compiled=False)
+    try:
+        await engine.create(protocol.NewCampaign("c", ["a", "b"], ["none", "click"]))
+        engine.maintenance.snapshot_time -= 50.0
+        await asyncio.sleep(0.1)
+        waiting = engine.gauges()["snapshot_age_seconds"]
+        engine.maintenance.keep_snapshots()
+        engine.maintenance.snapshot_time -= 1000.0
+        await asyncio.sleep(0.1)
+        return waiting, engine.gauges()["snapshot_age_seconds"]
+    finally:
+        await engine.close()
+
+
+def test_snapshots_age_only_while_there_is_something_newer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "TICK_SECONDS", 0.001)
+    waiting, idle = asyncio.run(_ages(tmp_path / "a.db"))
+    assert waiting >= 50.0
+    assert idle < 50.0

@@ -10,11 +10,10 @@ import pytest
 
 from foretell import protocol
 from foretell.policies.registry import registered_policies
-from foretell.service.engine import admin as administration
-from foretell.service.engine import recovery as loading
+from foretell.service.engine import refit, replay
 from foretell.service.model import snapshot
 from foretell.service.model.errors import Conflict
-from tests.service.rules.served import Served
+from tests.service.served import Served
 
 LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
 ORDER_FREE = ["kl-ucb", "nsd-kl", "nsd-ucrl2(window=7)", "nsd-psrl", "ts", "ucb"]
@@ -198,7 +197,7 @@ def test_decisions_and_feedback_go_on_during_a_refit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The steps are small here, so that others come in between all the time."""
-    monkeypatch.setattr(loading, "STEP", 8)
+    monkeypatch.setattr(replay, "RECORDS_PER_STEP", 8)
     with Served(tmp_path / "a.db") as served:
         served.create(policy="nsd-adaptive", signal_window=1.0, reward_window=2.0)
         served.create("other", policy="nsd-adaptive")
@@ -256,7 +255,7 @@ def test_a_refit_ends_however_fast_records_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A step takes in one record here, and many come during each."""
-    monkeypatch.setattr(loading, "STEP", 1)
+    monkeypatch.setattr(replay, "RECORDS_PER_STEP", 1)
     with Served(tmp_path / "a.db", durability="relaxed") as served:
         served.create(policy="ucb")
         served.decide_many(1000)
@@ -282,7 +281,7 @@ def test_another_version_of_the_policies_reads_anew_and_says_so(
         lived(served, "c", policy="nsd-adaptive")
         served.restart()
         assert "refit" not in kinds(served)
-        for module in (snapshot, administration):
+        for module in (snapshot, refit):
             monkeypatch.setattr(module, "policy_version", lambda: "another")
         served.restart()
         record = served.records()[-1]

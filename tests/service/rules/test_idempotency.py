@@ -10,7 +10,7 @@ import pytest
 
 from foretell import protocol
 from foretell.service.model.errors import Conflict, NotFound, Unusable
-from tests.service.rules.served import START, Served
+from tests.service.served import START, Served
 
 
 def _go_on() -> None:
@@ -82,7 +82,7 @@ def test_ids_stay_as_they_are_when_the_secret_changes(tmp_path: Path) -> None:
             assert served.history(new.decision_id).round == 1
             ids = [record.body.get("decision_id") for record in served.records()]
             assert ids == [None, old.decision_id, new.decision_id]
-        served.engine.secrets.pop(0)
+        served.engine.runtime.secrets.pop(0)
         with pytest.raises(NotFound):
             served.history(old.decision_id)
         assert served.history(new.decision_id).round == 1, "it is signed by the new one"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.service.rules.served import SECOND, Served
+from tests.service.served import SECOND, Served
 
 CLICK = (0.3, 0.5)
 """How likely a click is, by action."""

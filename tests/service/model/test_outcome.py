@@ -10,7 +10,7 @@ import pytest
 
 from foretell import protocol
 from foretell.service.model.errors import NotFound, Unusable
-from tests.service.rules.served import GRID, START, Served
+from tests.service.served import GRID, START, Served
 
 WINDOWS: dict[str, Any] = {"signal_window": 1.0, "reward_window": 2.0}
 
@@ -258,7 +258,7 @@ def test_feedback_that_cannot_be_used_leaves_no_line(tmp_path: Path, body: dict[
 def test_a_decision_takes_so_many_events_and_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foretell.service.engine.ingest.MOST_EVENTS", 30)
+    monkeypatch.setattr("foretell.service.engine.ingest.MAX_EVENTS_PER_DECISION", 30)
     with Served(tmp_path / "a.db") as served:
         served.create(**WINDOWS)
         one, other = served.decide().decision_id, served.decide().decision_id
@@ -276,7 +276,7 @@ def test_a_decision_takes_so_many_events_and_no_more(
 def test_a_batch_is_taken_in_whole_however_slow_it_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: bool
 ) -> None:
-    monkeypatch.setattr("foretell.service.engine.ingest.LONG", -1.0 if slow else 1e9)
+    monkeypatch.setattr("foretell.service.engine.ingest.LONG_TURN_SECONDS", -1.0 if slow else 1e9)
     with Served(tmp_path / "a.db") as served:
         served.create(**WINDOWS)
         ids = [answer.decision_id for answer in served.decide_many(250)]

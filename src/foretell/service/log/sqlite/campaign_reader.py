@@ -1,4 +1,4 @@
-"""The records of one campaign up to one record, on a connection that only reads.
+"""A reader of one campaign, up to one record, on a connection of its own.
 
 A server may be writing to the same database: records that come later are not seen.
 """
@@ -12,13 +12,13 @@ from typing import Any
 import apsw
 
 from foretell.errors import DamagedFile
-from foretell.service.log.record import COLUMNS, event_of
+from foretell.service.log.record import COLUMNS, Record, event_of
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.log.sqlite.reader import LogReader, Record
+from foretell.service.log.sqlite.reader import LogReader
 
 
 class CampaignReader(LogReader):
-    """A log that ends at `head`, and has one campaign."""
+    """The records of one campaign, up to `head`."""
 
     def __init__(self, reader: apsw.Connection, campaign: int) -> None:
         """Read up to the newest record."""
@@ -26,7 +26,10 @@ class CampaignReader(LogReader):
         self.campaign = campaign
 
     def scan(self, after: int = 0, upto: int | None = None) -> Iterator[Record]:
-        """Read the campaign's records after one in order; whoever checks the chain reads all."""
+        """Read the campaign's records after one in order, without checking the chain.
+
+        The chain links the records of all campaigns: `check.check_database` reads them all.
+        """
         last = self.head if upto is None else min(upto, self.head)
         for row in self.reader.execute(
             f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND seq > ? AND seq <= ? "
@@ -42,7 +45,7 @@ class CampaignReader(LogReader):
 
 @contextmanager
 def open_campaign_reader(path: str, campaign: int) -> Iterator[CampaignReader]:
-    """Open a campaign to be read; what cannot be read is raised as damage."""
+    """Open a reader of a campaign; an error of the driver is raised as damage."""
     reader = connect(path, write=False)
     try:
         yield CampaignReader(reader, campaign)

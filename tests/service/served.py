@@ -13,9 +13,8 @@ import msgspec
 
 from foretell import protocol
 from foretell.policies.state import fingerprint
-from foretell.service.engine import clock
-from foretell.service.engine.engine import Engine
-from foretell.service.engine.recovery import before, rebuild, whole
+from foretell.service.engine import Engine, clock
+from foretell.service.engine.replay import decision_loader, rebuild, run_to_end
 from foretell.service.model.campaign import Campaign
 
 T = TypeVar("T")
@@ -43,7 +42,7 @@ class Served:
         self.machine = machine or Machine()
         self.options = options
         self.crashes = 0
-        self._patch = mock.patch.object(clock, "_machine", self.machine)
+        self._patch = mock.patch.object(clock, "_wall_clock", self.machine)
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
@@ -137,8 +136,10 @@ class Served:
 
     def campaign(self, name: str = "c") -> Campaign:
         """Return a campaign with every window closed that is due."""
-        live = self.engine.by_name[name]
-        live.campaign.advance(self.engine.clock.now(), before(self.engine.log, live.number))
+        live = self.engine.runtime.by_name[name]
+        live.campaign.advance(
+            self.engine.runtime.clock.now(), decision_loader(self.engine.runtime.log, live.number)
+        )
         return live.campaign
 
     def state(self, name: str = "c") -> Any:
@@ -152,9 +153,9 @@ class Served:
 
     def rebuilt(self, name: str = "c") -> Campaign:
         """Return the campaign as the log alone gives it, at this moment."""
-        log, number = self.engine.log, self.engine.by_name[name].number
-        campaign = whole(rebuild(log, number))
-        campaign.advance(self.engine.clock.now(), before(log, number))
+        log, number = self.engine.runtime.log, self.engine.runtime.by_name[name].number
+        campaign = run_to_end(rebuild(log, number))
+        campaign.advance(self.engine.runtime.clock.now(), decision_loader(log, number))
         return campaign
 
 
@@ -162,10 +163,10 @@ async def _drop(engine: Engine) -> None:
     for task in engine.tasks:
         task.cancel()
     await asyncio.gather(*engine.tasks, return_exceptions=True)
-    committer = engine.log.committer
+    committer = engine.runtime.log.committer
     committer._work.put("stop")
     await asyncio.to_thread(committer._thread.join)
-    engine.log.reader.close()
+    engine.runtime.log.reader.close()
     committer.connection.close()
     assert engine._lock is not None
     engine._lock.release()

@@ -9,7 +9,7 @@ import pytest
 
 from foretell.policies.state import fingerprint
 from tests.model.recorder import heard, recorders
-from tests.service.rules.served import Served
+from tests.service.served import Served
 
 WINDOWS: dict[str, Any] = {"signal_window": 1.0, "reward_window": 2.0}
 UNDOING = ["ucb", "kl-ucb", "nsd-kl", "nsd-ucrl2(window=9)", "nsd-psrl", "ts", "sw-ucb"]

@@ -1,16 +1,20 @@
-"""An action that is waited for: traffic goes on while nothing is known about it."""
+"""The decider shares traffic among actions that are not known yet, and keeps expensive tables."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from foretell import protocol
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine
+from foretell.service.model import decider
 from foretell.service.model.campaign import Campaign
+from tests.service.served import Served
 
 POLICIES = (
     "nsd-ucrl2",
@@ -69,11 +73,41 @@ def test_a_new_action_gets_an_even_share_until_something_is_known(
 def test_without_the_rule_a_new_action_takes_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nobody = Campaign.waited_for
+    nobody = Campaign.actions_without_feedback
 
     def known(campaign: Campaign) -> object:
         return nobody(campaign) & False
 
-    monkeypatch.setattr(Campaign, "waited_for", known)
+    monkeypatch.setattr(Campaign, "actions_without_feedback", known)
     with pytest.raises(AssertionError):
         asyncio.run(_burst_after_an_action_was_added(tmp_path, "nsd-kl"))
+
+
+def test_an_interruption_does_not_make_a_table_expensive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a burst would go to one action, for twenty times as long as the machine was busy."""
+    write = decider.Decider._write
+    interrupted: list[bool] = []
+
+    def interruptible(self: decider.Decider, *arguments: Any) -> Any:
+        if not interrupted:
+            interrupted.append(True)
+            time.sleep(0.1)
+        return write(self, *arguments)
+
+    with Served(tmp_path / "a.db") as served:
+        served.create(actions=["a", "b", "c", "d"], policy="nsd-kl")
+        for action in "abcd":
+            one = served.decide(eligible=[action]).decision_id
+            served.signal(one, "click")
+        served.pass_time(1e6)
+        monkeypatch.setattr(decider.Decider, "_write", interruptible)
+        monkeypatch.setattr(decider, "CHEAP_SECONDS", 0.01)
+        found = Counter(answer.action for answer in served.decide_many(200))
+        states = [record.body["state"] for record in served.records() if record.type == "decision"][
+            -200:
+        ]
+        assert interrupted
+        assert max(found.values()) < 100, found
+        assert len(set(states)) == 200

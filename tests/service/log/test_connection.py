@@ -12,10 +12,11 @@ import apsw
 import pytest
 
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
-from foretell.service.engine.engine import Engine
+from foretell.service.engine import Engine
 from foretell.service.log.sqlite import connection as schema
 from foretell.service.log.sqlite import lock as locks
-from foretell.service.log.sqlite.backup import back_up, verified
+from foretell.service.log.sqlite.backup import back_up
+from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.lock import Lock
 
@@ -56,7 +57,7 @@ def test_a_database_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
 
 
 @pytest.mark.parametrize("kind", ["empty", "text", "foreign"])
-@pytest.mark.parametrize("read", [lambda path: back_up(path, f"{path}.copy"), verified])
+@pytest.mark.parametrize("read", [lambda path: back_up(path, f"{path}.copy"), check_database])
 def test_what_is_no_database_of_ours_is_not_read_either(
     tmp_path: Path, kind: str, read: Callable[[str], object]
 ) -> None:
@@ -74,22 +75,22 @@ def test_another_format_is_not_read_either(tmp_path: Path) -> None:
     with closing(connect(path, write=True)) as connection:
         connection.execute("UPDATE meta SET value = 7 WHERE name = 'format'")
     with pytest.raises(InvalidInput, match="has the format 7"):
-        verified(path)
+        check_database(path)
 
 
 @pytest.mark.parametrize("error", [apsw.CantOpenError(), apsw.ReadOnlyError()])
 def test_a_folder_that_cannot_be_written_is_named_as_the_reason(error: apsw.Error) -> None:
     """SQLite needs to write beside a database to read it; root may write everywhere."""
-    read = schema._in_words(error, "some.db", write=False)
+    read = schema._explained(error, "some.db", write=False)
     assert "cannot be read where it is" in str(read)
     assert "to a folder you can write to" in str(read)
-    assert "writable" in str(schema._in_words(error, "some.db", write=True))
+    assert "writable" in str(schema._explained(error, "some.db", write=True))
 
 
 def test_a_lock_that_its_holder_has_removed_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, really = str(tmp_path / "some.db"), locks._taken
+    path, really = str(tmp_path / "some.db"), locks._open_locked
     removed: list[int] = []
 
     def too_late(path: str, name: str) -> int:
@@ -99,7 +100,7 @@ def test_a_lock_that_its_holder_has_removed_is_none(
             Path(name).unlink()
         return file
 
-    monkeypatch.setattr(locks, "_taken", too_late)
+    monkeypatch.setattr(locks, "_open_locked", too_late)
     with Lock(path):
         assert content(tmp_path) == {"some.db.lock": b""}
         with pytest.raises(InvalidInput, match="another process"):

@@ -1,10 +1,10 @@
-"""Records of the log name their decision as the outside knows it; delays are those of decisions."""
+"""Records of the log name their decision by its id, and give no secret away."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.service.rules.served import Served
+from tests.service.served import Served
 
 
 def test_every_record_about_a_decision_has_its_id(tmp_path: Path) -> None:
@@ -55,30 +55,3 @@ def test_the_log_does_not_tell_what_will_be_chosen(tmp_path: Path) -> None:
         configs = [record.body["config"] for record in served.records()]
         assert len(configs) == 3
         assert not any("seed" in config for config in configs)
-
-
-def test_delays_are_those_of_the_first_arrival_for_each_decision(tmp_path: Path) -> None:
-    with Served(tmp_path / "a.db") as served:
-        served.create(signal_window=100, reward_window=1000)
-        early, corrected, silent = (served.decide().decision_id for _ in range(3))
-        served.pass_time(10)
-        served.signal(early, "click", "1")
-        served.pass_time(10)
-        served.signal(early, "buy", "2")
-        served.pass_time(10)
-        for event_id in ("3", "4"):
-            served.signal(early, "buy", event_id)
-        served.reward(corrected, 1.0, "5", kind="adjust", target="never")
-        served.pass_time(10)
-        for value in (1.0, 2.0):
-            served.reward(early, value)
-        served.reward(silent, 1.0)
-        delays = served.run(served.engine.delays("c"))
-        assert delays.decisions == 3
-        assert not any(row.decisions for row in (*delays.signals, *delays.rewards))
-        served.pass_time(60)
-        delays = served.run(served.engine.delays("c"))
-        told = [(row.signal, row.decisions, row.arrived, row.ages[:1]) for row in delays.signals]
-        assert told == [("none", 2, 0, []), ("click", 0, 0, []), ("buy", 1, 1, [20.0])]
-        told = [(row.signal, row.decisions, row.arrived, row.ages[:1]) for row in delays.rewards]
-        assert told == [("none", 2, 1, [40.0]), ("click", 0, 0, []), ("buy", 1, 1, [40.0])]

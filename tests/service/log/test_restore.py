@@ -16,12 +16,12 @@ import pytest
 
 from foretell import protocol
 from foretell.errors import DamagedFile, InvalidInput
+from foretell.service.engine import Engine
 from foretell.service.engine import engine as engines
 from foretell.service.engine import queries as reading
-from foretell.service.engine.engine import Engine
 from foretell.service.log.sqlite import backup as copies
 from foretell.service.log.sqlite import restore as restoring
-from foretell.service.log.sqlite.campaign_view import last_seq
+from foretell.service.log.sqlite.campaign_reader import last_seq
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.model.errors import LogClosed
 
@@ -54,7 +54,7 @@ READS: dict[str, Callable[[Engine], Awaitable[Any]]] = {
 def test_a_read_during_a_restore_ends_and_the_service_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(reading, "PAGE", 20)
+    monkeypatch.setattr(reading, "EXPORT_PAGE", 20)
 
     async def run() -> None:
         engine = await opened(tmp_path / "a.db", 10)
@@ -72,7 +72,7 @@ def test_a_read_during_a_restore_ends_and_the_service_goes_on(
         await engine.restore(str(tmp_path / "copy.db"))
         with pytest.raises(LogClosed):
             await asyncio.wait_for(readers[0], 60)
-        assert engine.closed is None
+        assert engine.runtime.closed is None
         await engine.decide("c", protocol.DecisionRequest())
         assert (await engine.report("c")).counts.decisions == 11
         await engine.close()
@@ -84,10 +84,10 @@ def test_a_failure_of_the_log_before_closes_nothing(tmp_path: Path) -> None:
     async def run() -> None:
         engine = await opened(tmp_path / "a.db", 1)
         await engine.backup(str(tmp_path / "copy.db"))
-        before = engine.log
+        before = engine.runtime.log
         await engine.restore(str(tmp_path / "copy.db"))
         before.on_fail(OSError("the connection is closed"))
-        assert engine.closed is None
+        assert engine.runtime.closed is None
         await engine.close()
 
     asyncio.run(run())
@@ -97,9 +97,9 @@ def test_what_was_damaged_before_is_no_longer_said(tmp_path: Path) -> None:
     async def run() -> None:
         engine = await opened(tmp_path / "a.db", 1)
         await engine.backup(str(tmp_path / "copy.db"))
-        engine.note_damage("record 3 is damaged")
+        engine.maintenance.note_damage("record 3 is damaged")
         await engine.restore(str(tmp_path / "copy.db"))
-        assert engine.damage == []
+        assert engine.maintenance.damage == []
         await engine.close()
 
     asyncio.run(run())
@@ -191,12 +191,12 @@ def test_a_restore_without_room_costs_nothing(
     async def run() -> None:
         engine = await opened(tmp_path / "a.db", 3)
         await engine.backup(str(tmp_path / "copy.db"))
-        log = engine.log
+        log = engine.runtime.log
         monkeypatch.setattr(copies, "connect", lambda path, **how: Full(connect(path, **how)))
         with pytest.raises(OSError, match="No space left") as raised:
             await engine.restore(str(tmp_path / "copy.db"))
         assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, str(tmp_path / "a.db"))
-        assert engine.log is log
+        assert engine.runtime.log is log
         await engine.decide("c", protocol.DecisionRequest())
         assert files(tmp_path) == {"a.db", "a.db.lock", "copy.db"}
         await engine.close()
@@ -236,7 +236,7 @@ def test_a_log_that_cannot_be_opened_after_a_restore_opens_by_itself(
         engine = await opened(tmp_path / "a.db", 3)
         await engine.backup(str(tmp_path / "copy.db"))
         await engine.decide("c", protocol.DecisionRequest())
-        engine.note_damage("record 3 is damaged")
+        engine.maintenance.note_damage("record 3 is damaged")
         really = engine._open_log
 
         def fail_at_first() -> None:
@@ -255,7 +255,7 @@ def test_a_log_that_cannot_be_opened_after_a_restore_opens_by_itself(
                 break
         await engine.decide("c", protocol.DecisionRequest())
         assert (await engine.report("c")).counts.decisions == 4
-        assert engine.damage == []
+        assert engine.maintenance.damage == []
         await engine.close()
 
     asyncio.run(run())
@@ -289,8 +289,8 @@ def test_a_journal_that_was_left_behind_is_not_mixed_with_a_copy(tmp_path: Path)
     asyncio.run(run())
     path = tmp_path / "a.db"
     path.unlink()
-    part = restoring.made_ready(str(tmp_path / "copy.db"), str(path))
-    assert restoring.put_in_place(part, str(path)) is None
+    part = restoring.stage_copy(str(tmp_path / "copy.db"), str(path))
+    assert restoring.replace_database(part, str(path)) is None
     assert not Path(f"{path}-wal").exists()
     assert last_seq(str(path)) == 23
 
@@ -307,8 +307,8 @@ def test_a_damaged_journal_is_kept_as_it_is(
     asyncio.run(run())
     path = tmp_path / "a.db"
     journal = Path(f"{path}-wal").read_bytes()
-    monkeypatch.setattr(restoring, "forgotten", lambda _: 2)
-    part = restoring.made_ready(str(tmp_path / "copy.db"), str(path))
-    kept = restoring.put_in_place(part, str(path))
+    monkeypatch.setattr(restoring, "count_lost_transactions", lambda _: 2)
+    part = restoring.stage_copy(str(tmp_path / "copy.db"), str(path))
+    kept = restoring.replace_database(part, str(path))
     assert Path(f"{kept}-wal").read_bytes() == journal
     assert last_seq(str(path)) == 23

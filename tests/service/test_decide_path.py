@@ -1,0 +1,114 @@
+"""A live decision passes few files on its way from the socket to the policy."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import msgspec
+
+import foretell
+from foretell import protocol
+from foretell.policies.registry import policy
+from foretell.service.engine import Engine
+from foretell.service.http import app
+
+MAX_FILES = 25
+SOURCE = Path(foretell.__file__).parent
+POLICY = "ucb"
+REQUEST = {"decision_key": "k", "unit": "u", "eligible": ["a", "b"], "context": {"x": 1}}
+"""It uses all that a request can, so that it passes every file that one may pass."""
+KEY = "ftk_the-key-of-the-decide-path"
+
+
+class Trace:
+    """The files of foretell that are entered in any thread, in the order of the first entry."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, None] = {}
+        self.on = False
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        name = frame.f_code.co_filename
+        if self.on and event == "call" and name.startswith(str(SOURCE)):
+            self.files.setdefault(str(Path(name).relative_to(SOURCE)))
+
+    @contextmanager
+    def in_every_thread(self) -> Iterator[None]:
+        """Watch this thread, and those that are started from here on."""
+        before = sys.getprofile()
+        threading.setprofile(self)
+        sys.setprofile(self)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
+            threading.setprofile(None)
+
+
+async def decide(web: Any) -> tuple[int, dict[str, Any]]:
+    """Ask for a decision through the web application, as uvicorn would."""
+    path, body = "/v1/campaigns/c/decisions", msgspec.json.encode(REQUEST)
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [
+            (b"authorization", f"Bearer {KEY}".encode()),
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+        ],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+    }
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    await web(scope, receive, send)
+    answer = b"".join(message.get("body", b"") for message in sent)
+    return sent[0]["status"], msgspec.json.decode(answer)
+
+
+async def traced(path: Path) -> list[str]:
+    trace = Trace()
+    with trace.in_every_thread():
+        engine = await Engine.open(path, admin_key=KEY, compiled=False)
+        try:
+            new = protocol.NewCampaign("c", ["a", "b"], ["none", "click"], POLICY, sticky=True)
+            await engine.create(new)
+            web = app(engine)
+            trace.on = True
+            status, answer = await decide(web)
+            trace.on = False
+        finally:
+            await engine.close()
+    assert status == 201
+    assert answer["action"] in ("a", "b")
+    return list(trace.files)
+
+
+def test_a_decision_passes_few_files_before_its_policy(tmp_path: Path) -> None:
+    files = asyncio.run(traced(tmp_path / "a.db"))
+    own = str(Path(inspect.getfile(type(policy(POLICY)))).relative_to(SOURCE))
+    assert own in files, f"the policy was not asked: {files}"
+    passed = files[: files.index(own)]
+    listed = "\n".join(passed)
+    assert len(passed) <= MAX_FILES, f"{len(passed)} files are passed before {own}:\n{listed}"
