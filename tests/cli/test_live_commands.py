@@ -12,7 +12,7 @@ from tests.service.server import foretell
 LEAN = """
 import sys
 import foretell.cli
-heavy = {"apsw", "httpx2", "rich", "starlette", "structlog", "uvicorn"} & set(sys.modules)
+heavy = {"apsw", "httpx2", "rich", "starlette", "uvicorn"} & set(sys.modules)
 print(",".join(sorted(heavy)))
 """
 WITHOUT = """
@@ -30,7 +30,7 @@ def test_the_command_line_loads_nothing_of_the_service() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["apsw", "starlette", "structlog", "uvicorn"])
+@pytest.mark.parametrize("name", ["apsw", "starlette", "uvicorn"])
 def test_a_missing_extra_is_named(name: str) -> None:
     code = WITHOUT.format(name=name, arguments=["serve", "--port", "0"])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
