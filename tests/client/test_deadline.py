@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from foretell.client import ServiceUnavailable, transport
-from foretell.client.deadline import Timeouts, heed
+from foretell.client.deadline import PhaseTimeouts, enforce_deadline
 from tests.client.conftest import Make
 from tests.client.service import Fault, Service
 
@@ -76,7 +76,7 @@ def serving(misbehave: Misbehave) -> Iterator[str]:
 def test_a_decision_ends_in_time(
     make: Make, misbehave: Misbehave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transport, "LARGEST", 2**40)
+    monkeypatch.setattr(transport, "MAX_REPLY_BYTES", 2**40)
     with serving(misbehave) as url:
         client = make(url, timeout=0.2, fallback="pick")
         begun = time.monotonic()
@@ -100,12 +100,12 @@ class Slow:
 
 def test_a_long_request_is_written_in_pieces_until_the_time_is_over() -> None:
     stream = Slow()
-    heed("connection.connect_tcp.complete", {"return_value": stream})
+    enforce_deadline("connection.connect_tcp.complete", {"return_value": stream})
     data = bytes(range(256)) * 400
-    stream.write(data, timeout=Timeouts(60.0).get("write"))
+    stream.write(data, timeout=PhaseTimeouts(60.0).get("write"))
     assert b"".join(stream.pieces) == data
     with pytest.raises(TimeoutError):
-        stream.write(data * 100, timeout=Timeouts(0.1).get("write"))
+        stream.write(data * 100, timeout=PhaseTimeouts(0.1).get("write"))
 
 
 def test_an_answer_has_a_largest_size(service: Service, make: Make) -> None:
