@@ -66,7 +66,7 @@ _SHARE = _Number(0.0, 1.0)
     "--rate",
     type=_Number(min=0.0, min_open=True),
     default=None,
-    help="Rounds per second of each run; by default as many as the server goes along with.",
+    help="Rounds per second of each run; by default as many as the server can.",
 )
 @click.option(
     "--parallel",

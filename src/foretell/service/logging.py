@@ -50,7 +50,9 @@ class ConsoleFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record, and below it the lines of its traceback."""
-        fields = " ".join(f"{name}={_word(value)}" for name, value in sorted(_extras(record).items()))
+        fields = " ".join(
+            f"{name}={_word(value)}" for name, value in sorted(_extras(record).items())
+        )
         head = f"{_timestamp(record)} [{record.levelname.lower():<9}]"
         text = f"{head} {record.getMessage():<30} {fields}".rstrip()
         if record.exc_info:
