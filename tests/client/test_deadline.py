@@ -11,10 +11,9 @@ from typing import TypeAlias
 
 import pytest
 
-from foretell.client import ServiceUnavailable, transport
+from foretell.client import transport
 from foretell.client.deadline import PhaseTimeouts, enforce_deadline
 from tests.client.conftest import Make
-from tests.client.service import Fault, Service
 
 Misbehave: TypeAlias = Callable[[socket.socket], None]
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
@@ -106,9 +105,3 @@ def test_a_long_request_is_written_in_pieces_until_the_time_is_over() -> None:
     assert b"".join(stream.pieces) == data
     with pytest.raises(TimeoutError):
         stream.write(data * 100, timeout=PhaseTimeouts(0.1).get("write"))
-
-
-def test_an_answer_has_a_largest_size(service: Service, make: Make) -> None:
-    service.always = Fault(status=200, body=b" " * 2**24 + b" ", kind="application/json")
-    with pytest.raises(ServiceUnavailable, match="answered with more than 16 MB"):
-        make(service.url, timeout=20.0).create_campaign(name="c")

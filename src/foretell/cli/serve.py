@@ -16,7 +16,7 @@ import click
 from foretell.cli.target import serve_extra
 from foretell.service.settings import (
     ADMIN_KEY,
-    PREFIX,
+    ENV_PREFIX,
     SettingInfo,
     Settings,
     known_settings,
@@ -61,7 +61,7 @@ def _use_file(ctx: click.Context, _param: click.Parameter, path: str | None) -> 
 
 
 @click.command(
-    context_settings={"auto_envvar_prefix": PREFIX},
+    context_settings={"auto_envvar_prefix": ENV_PREFIX},
     epilog=f"The environment variable {ADMIN_KEY} sets the first admin key, for automation; "
     "without it one is made and printed at the first start. How to go on: docs/live.md.",
 )

@@ -11,10 +11,10 @@ from foretell.client.calls import ApiCall, Body, json_body, read
 from foretell.client.errors import ServiceUnavailable
 from foretell.client.transport import SyncTransport
 from foretell.protocol import KeyList, KeyView, MadeKey, NewKey, Restored, Rotated
+from foretell.protocol.words import SQLITE_MEDIA_TYPE
 
 ADMIN_TIMEOUT = 60.0
 """Seconds that a request may take; a backup and a restore may take so many without a byte."""
-SQLITE = "application/vnd.sqlite3"
 SQLITE_HEADER = b"SQLite format 3\0"
 """How every database begins."""
 
@@ -44,25 +44,25 @@ class AdminClient:
 
     def backup(self, file: IO[bytes]) -> None:
         """Write a copy of the database to a file, part by part."""
-        call = ApiCall("GET", "/v1/backup", headers={"Accept": SQLITE})
+        call = ApiCall("GET", "/v1/backup", headers={"Accept": SQLITE_MEDIA_TYPE})
         with self._transport.stream(call, ADMIN_TIMEOUT) as reply:
             if reply.status != 200:
                 read(reply.read(), NoneType)
-            stranger = ServiceUnavailable("the service answered with no database", reply.status)
-            if reply.content_type != SQLITE or not reply.has_length:
-                raise stranger
+            no_database = ServiceUnavailable("the service answered with no database", reply.status)
+            if reply.content_type != SQLITE_MEDIA_TYPE or not reply.has_length:
+                raise no_database
             begins = b""
             for part in reply.parts():
                 begins = (begins + part)[: len(SQLITE_HEADER)]
                 if not SQLITE_HEADER.startswith(begins):
-                    raise stranger
+                    raise no_database
                 file.write(part)
             if begins != SQLITE_HEADER:
-                raise stranger
+                raise no_database
 
     def restore(self, file: IO[bytes]) -> int:
         """Put a copy in place of the database; return the last record of its log."""
-        call = ApiCall("POST", "/v1/restore", file, {"Content-Type": SQLITE})
+        call = ApiCall("POST", "/v1/restore", file, {"Content-Type": SQLITE_MEDIA_TYPE})
         with self._transport.stream(call, ADMIN_TIMEOUT) as reply:
             return read(reply.read(), Restored).head
 

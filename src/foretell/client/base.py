@@ -15,7 +15,7 @@ from foretell.client.address import ServiceAddress
 from foretell.client.calls import CallResult, read
 from foretell.client.decision import Fallback, ServiceDecision, fallback_action
 from foretell.client.errors import ClientClosed, ServiceRefused, ServiceUnavailable
-from foretell.client.feedback import Feedback
+from foretell.client.feedback import FeedbackReporter
 from foretell.client.outbox import Outbox, RejectedEvent
 from foretell.client.sender import Sender
 from foretell.client.transport import CLOSED, SyncTransport
@@ -29,7 +29,7 @@ Kept = TypeVar("Kept")
 _log = logging.getLogger("foretell.client")
 
 
-class BaseClient(Feedback[Kept]):
+class BaseClient(FeedbackReporter[Kept]):
     """A client but for how it sends and waits."""
 
     def __init__(

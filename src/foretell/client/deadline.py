@@ -1,6 +1,6 @@
 """One deadline for everything that a blocking request reads and writes.
 
-The library has a timeout for each phase of a request, and gives every read of a phase the whole
+The library has a timeout for each phase of a request, and every read of a phase may take the whole
 of it: a server that sends byte after byte would be waited for without end. Here a timeout knows
 when it ends, and a connection looks at what is left before each read and write.
 """

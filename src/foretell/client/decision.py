@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from foretell.client.feedback import Feedback
+    from foretell.client.feedback import FeedbackReporter
 
 Kept = TypeVar("Kept")
 
@@ -34,7 +34,7 @@ class ServiceDecision(Generic[Kept]):
     mode: str
     policy: str | None
     reward_due_at: str | None
-    _client: Feedback[Kept] = field(repr=False, compare=False)
+    _client: FeedbackReporter[Kept] = field(repr=False, compare=False)
 
     def signal(
         self,

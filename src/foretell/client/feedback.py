@@ -13,7 +13,7 @@ from foretell.protocol import FeedbackItem, FeedbackKind
 Kept = TypeVar("Kept")
 
 
-class Feedback(ABC, Generic[Kept]):
+class FeedbackReporter(ABC, Generic[Kept]):
     """Reports what became of decisions, each of them named by itself or by its id.
 
     A verb returns the id of its event, once that is kept; pass `event_id` to name the event

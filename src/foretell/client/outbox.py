@@ -126,7 +126,7 @@ class Outbox:
         ]
 
     def what_remains(self) -> str:
-        """Say what becomes of the events that wait when the process ends."""
+        """Return what becomes of the events that wait when the process ends, in words."""
         fate = (
             "are lost, as there is no outbox file" if self._path is None else "stay in the outbox"
         )

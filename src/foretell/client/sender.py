@@ -1,6 +1,6 @@
 """The sender: one thread that empties an outbox into the service.
 
-It sends what waits in batches, the oldest first, the same ids on every try, and lets go only of
+It sends what waits in batches, the oldest first, the same ids on every try, and removes only
 what the service answered for. It never gives up on network trouble. What the service rejects is
 set aside; a key that it refuses stops the sending until the next flush.
 """
@@ -35,7 +35,7 @@ _log = logging.getLogger("foretell.client")
 
 
 class Sender:
-    """Owns an outbox, a transport and the thread that works them."""
+    """Owns an outbox, a transport and the thread that empties the one through the other."""
 
     def __init__(self, outbox: Outbox, transport: SyncTransport) -> None:
         """Start with what an earlier process left behind."""
@@ -216,7 +216,7 @@ class Sender:
 
 
 def _at_exit(close: Callable[[], None]) -> Callable[[], None]:
-    """Call this when the process ends normally; return a function that cancels that.
+    """Have `close` called when the process ends normally; return a function that cancels that.
 
     A child that multiprocessing forked ends without `atexit`, but not without its finalizers.
     """

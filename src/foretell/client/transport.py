@@ -29,7 +29,7 @@ REQUEST_TIMEOUT = 10.0
 """Seconds that a request may take which is no decision."""
 
 MAX_REPLY_BYTES = 16 * 2**20
-"""Bytes of an answer that is held in memory: a service never gives as many."""
+"""Bytes of an answer that is held in memory: a service never sends as many."""
 
 CLOSED = "this client is closed: make another one"
 

@@ -153,7 +153,7 @@ class SignalReportRow(Struct):
 
 
 class LogReport(Struct):
-    """Where the log stands: the same head and time give the same hash on any replay."""
+    """Where the log stands: the same head and time lead to the same hash on any replay."""
 
     head: int
     as_of: str

@@ -24,6 +24,8 @@ MOST_ACTIONS, MOST_SIGNALS = 10_000, 100
 """Of one campaign."""
 MAX_BATCH_EVENTS = 2000
 """Events that one batch may hold."""
+SQLITE_MEDIA_TYPE = "application/vnd.sqlite3"
+"""What a backup is, and what a restore takes."""
 SILENT = "none"
 """The signal that silence becomes, where silence is an outcome."""
 

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 
 from foretell.errors import InvalidInput, UnknownName
 
-PREFIX = "FORETELL"
+ENV_PREFIX = "FORETELL"
 """In the environment a setting is called this, an underscore, and its name, all in capitals."""
 ADMIN_KEY = "FORETELL_ADMIN_KEY"
 """The variable with the first admin key: flags are seen by others, and files are copied."""
@@ -126,7 +126,7 @@ class SettingInfo(NamedTuple):
     @property
     def variable(self) -> str:
         """Its name in the environment."""
-        return f"{PREFIX}_{self.name.upper()}"
+        return f"{ENV_PREFIX}_{self.name.upper()}"
 
     @property
     def default_text(self) -> str:

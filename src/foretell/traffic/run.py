@@ -16,7 +16,7 @@ from foretell.traffic.service import DecisionService, WrongAnswer, reward_due
 from foretell.worlds.delays import NEVER
 from foretell.worlds.world import answer, before_round_zero, move_to
 
-FAULTS = 1000
+FAULTS_STREAM = 1000
 """The kind of random stream that draws what goes wrong; the lab has none of it."""
 EARLY_SHARE = 0.8
 """Where silence is a default, rewards come within this part of their window."""
@@ -69,7 +69,7 @@ class RunPlayer:
         """Prepare a run; its campaign is made when it is played."""
         self.service, self.batcher, self.plan, self.timing = service, batcher, plan, timing
         self.run = LiveRun(number, f"{plan.label}-{number}")
-        self.chance = stream(plan.seed, number, FAULTS)
+        self.chance = stream(plan.seed, number, FAULTS_STREAM)
         self.faults = plan.channel()
         self.queue = FeedbackQueue(self.faults, self.chance)
         self.signals = plan.signal_names()
@@ -87,9 +87,9 @@ class RunPlayer:
         world = plan.world(run.number)
         noise = stream(plan.seed, run.number, _NOISE)
         law = before_round_zero(world)
-        pace, heard = Pace(timing), True
+        pace, on_time = Pace(timing), True
         for t in range(plan.horizon):
-            await pace.wait(after_window=plan.silence == "default" or not heard)
+            await pace.wait(after_window=plan.silence == "default" or not on_time)
             decision = await self._decide(t)
             due = reward_due(decision)
             pace.decided(timing.decided_at(due))
@@ -100,7 +100,7 @@ class RunPlayer:
             move_to(world, law, t)
             signal, reward, delay = answer(world, law, action, noise)
             run.regret += float(law.gaps[action])
-            heard = self._queue_signal(t, decision, self.signals[signal])
+            on_time = self._queue_signal(t, decision, self.signals[signal])
             self._queue_reward(t, decision, reward, delay)
             events = self.queue.due(t, timing.decided_at(due))
             run.take(events, await self.batcher.send(events))
@@ -121,9 +121,9 @@ class RunPlayer:
         return decision
 
     def _queue_signal(self, t: int, decision: DecisionAnswer, signal: str) -> bool:
-        """Report the signal at once, after its window, or never; silence is not reported.
+        """Queue the signal to be sent at once, after its window, or never; silence is not sent.
 
-        Return whether it is reported at once. If not, its window has to pass before the next
+        Return whether it is sent at once. If not, its window has to pass before the next
         round, so that a policy that waits for it misses no signal of other rounds.
         """
         fate = self.faults.fate(self.chance)
@@ -137,7 +137,7 @@ class RunPlayer:
         return True
 
     def _queue_reward(self, t: int, decision: DecisionAnswer, reward: float, delay: int) -> None:
-        """Report the reward with its delay, within its window, after it, or never."""
+        """Queue the reward to be sent with its delay, within its window, after it, or never."""
         fate = self.faults.fate(self.chance)
         early = int(self.chance.integers(int(EARLY_SHARE * self.plan.window) + 1))
         silent = self.plan.silence == "default" and reward == 0.0
