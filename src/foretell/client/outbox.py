@@ -5,8 +5,8 @@ file; without a path, the same in memory, which ends with the process. What `put
 is on disk; a row leaves only when the service has answered for it. Rows are numbered for ever:
 no number is used twice, so removing a row that another process has sent too removes no other.
 
-A client sends its own rows as they come. Rows of others it takes up to a number that it is
-given (when it starts, and at a flush) or once they are so old that nobody else will send them.
+A client sends its own rows as they come. It sends rows of others up to a number that it is told
+(when it starts, and at a flush), or once they are so old that nobody else will.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Comparison(msgspec.Struct, frozen=True):
     tolerance: float
     """How far from 0 the interval of the difference may reach."""
     sent: dict[str, int]
-    """What went out, each counted once; retries are decisions that were asked for twice."""
+    """What was sent, each counted once; retries are decisions that were asked for twice."""
     answers: dict[str, int]
     """What the server said to the events."""
     tardy: float

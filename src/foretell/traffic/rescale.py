@@ -37,17 +37,17 @@ def scenario_for_horizon(name: str, horizon: int, delay: int | None) -> Scenario
     return made
 
 
-def rescaled(slow: Scenario, share: float) -> Scenario:
+def rescaled(original: Scenario, share: float) -> Scenario:
     """Return the scenario in which everything takes a share of its rounds."""
     if share == 1.0:
-        return slow
-    delays: Any = slow.delay if isinstance(slow.delay, tuple) else (slow.delay,)
-    quick = [_delay(one, share) for one in delays]
+        return original
+    delays: Any = original.delay if isinstance(original.delay, tuple) else (original.delay,)
+    shorter = [_delay(one, share) for one in delays]
     return dataclasses.replace(
-        slow,
-        segments=[(round(first * share), law) for first, law in slow.segments],
-        changes=_changes(slow.changes, share),
-        delay=quick if isinstance(slow.delay, tuple) else quick[0],
+        original,
+        segments=[(round(first * share), law) for first, law in original.segments],
+        changes=_changes(original.changes, share),
+        delay=shorter if isinstance(original.delay, tuple) else shorter[0],
     )
 
 
