@@ -14,16 +14,33 @@ import pytest
 
 from foretell.cli import cli
 from foretell.studies.paper import STUDIES
+from tests.service.server import foretell
 
-
-def foretell(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "foretell", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-    )
+LEAN = """
+import sys
+import foretell.cli
+heavy = {"apsw", "httpx2", "rich", "starlette", "uvicorn"} & set(sys.modules)
+print(",".join(sorted(heavy)))
+"""
+EXTRAS = {
+    "apsw", "duckdb", "httptools", "httpx2", "jinja2", "llvmlite", "matplotlib", "numba",
+    "platformdirs", "prometheus_client", "starlette", "uvicorn", "uvloop",
+}  # fmt: skip
+BARE = """
+import sys
+for name in {extras!r}:
+    sys.modules[name] = None
+sys.argv = ["foretell", *{arguments!r}]
+from foretell.cli import main
+main()
+"""
+WITHOUT = """
+import sys
+sys.modules[{name!r}] = None
+sys.argv = ["foretell", *{arguments!r}]
+from foretell.cli import main
+main()
+"""
 
 
 def test_every_command_has_help() -> None:
@@ -32,6 +49,14 @@ def test_every_command_has_help() -> None:
     for name, command in cli.commands.items():
         assert name in shown.stdout
         assert command.help
+
+
+@pytest.mark.parametrize("arguments", [(), *((name,) for name in cli.commands), ("keys", "make")])
+def test_help_needs_no_extra(arguments: tuple[str, ...]) -> None:
+    code = BARE.format(extras=EXTRAS, arguments=[*arguments, "--help"])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Usage: foretell" in done.stdout
 
 
 @pytest.mark.slow
@@ -43,6 +68,18 @@ def test_every_command_has_help() -> None:
         (("run", "nowhere.toml"), "there is no study file 'nowhere.toml'"),
         (("bounds", "--delta", "3"), "delta must lie in (0, 1], got 3.0"),
         (("nonsense",), "nonsense"),
+        (("serve", "--port", "x"), "--port must be a whole number from 0 to 65535, got 'x'"),
+        (("serve", "--config", "nowhere.toml"), "there is no settings file 'nowhere.toml'"),
+        (("serve", "--prot", "1"), "--prot"),
+        (("keys", "list", "--db", "nowhere.db"), "there is no database 'nowhere.db'"),
+        (("keys", "list", "--db", "x", "--url", "http://x"), "--url and --db are two services"),
+        (("keys", "list", "--url", "http://127.0.0.1:1"), "wants an admin key"),
+        (("keys", "list", "--url", "here", "--key", "k"), "an address like"),
+        (("keys", "make", "x", "--scope", "fly", "--url", "http://x"), "'fly' is not one of"),
+        (("verify", "--db", "nowhere.db"), "there is no database 'nowhere.db'"),
+        (("backup", "copy.db", "--db", "nowhere.db"), "there is no database 'nowhere.db'"),
+        (("backup", "nowhere/copy.db", "--db", "x"), "there is no folder 'nowhere'"),
+        (("restore", "nowhere.db"), "'nowhere.db' does not exist"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(
@@ -117,3 +154,36 @@ def test_an_interrupt_leaves_what_is_finished(tmp_path: Path) -> None:
     assert started.returncode == 130
     assert "Stopped; what was finished is kept." in said
     assert "Figure 2" in page.read_text("utf-8")
+
+
+def test_the_command_line_loads_nothing_of_the_service() -> None:
+    done = subprocess.run([sys.executable, "-c", LEAN], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_commands_that_ask_a_service_name_the_missing_extra() -> None:
+    arguments = ["keys", "list", "--url", "http://127.0.0.1:1", "--key", "k"]
+    code = WITHOUT.format(name="httpx2", arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "needs httpx2" in done.stderr
+    assert "pip install 'foretell[client]'" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["apsw", "starlette", "uvicorn"])
+def test_a_missing_extra_is_named(name: str) -> None:
+    code = WITHOUT.format(name=name, arguments=["serve", "--port", "0"])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"needs {name}" in done.stderr
+    assert "pip install 'foretell[serve]'" in done.stderr
+
+
+def test_a_service_that_is_not_there_is_one_sentence() -> None:
+    answered = foretell("keys", "list", "--url", "http://127.0.0.1:1", "--key", "k")
+    assert answered.returncode == 2
+    assert (
+        "http://127.0.0.1:1 gives no usable answer (the service cannot be reached: "
+        in answered.stderr
+    )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from foretell.client import Decision, ServiceRefused
+from foretell.client import ServiceDecision, ServiceRefused
 from foretell.errors import InvalidInput
 from tests.client.conftest import Make, Waiting, until
 from tests.client.service import GARBAGE, Fault, Service, problem
@@ -26,7 +26,7 @@ def said(client: Any, result: Any) -> Any:
 
 def test_every_verb_arrives_as_it_was_said(service: Service, make: Make) -> None:
     client = make(service.url, key="ftk_abc")
-    decision: Decision[Any] = client.decide("c", decision_key="k")
+    decision: ServiceDecision[Any] = client.decide("c", decision_key="k")
     noon = datetime(2026, 5, 1, 12, tzinfo=timezone(timedelta(hours=2)))
     ids = [
         said(client, decision.signal("download")),

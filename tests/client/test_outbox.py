@@ -47,7 +47,7 @@ def box(tmp_path: Path) -> Iterator[Outbox]:
 
 @pytest.fixture(params=["WAL", "PERSIST"])
 def journals(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "journal", lambda version: request.param)
+    monkeypatch.setattr(outbox, "journal_mode", lambda version: request.param)
 
 
 @pytest.mark.usefixtures("journals")
@@ -143,7 +143,7 @@ def test_what_is_old_is_for_everyone(
     other = Outbox(str(tmp_path / "outbox.db"))
     other.put(b"left behind")
     assert box.take(9, up_to=0) == []
-    monkeypatch.setattr(outbox, "ORPHANED", -1.0)
+    monkeypatch.setattr(outbox, "ORPHANED_SECONDS", -1.0)
     assert [row.body for row in box.take(9, up_to=0)] == [b"left behind"]
     other.close()
 
@@ -160,7 +160,7 @@ def test_no_number_is_used_twice(box: Outbox) -> None:
 
 def test_a_full_disk_is_told_and_keeps_what_was_kept(box: Outbox) -> None:
     box.put(b"first")
-    box._base.execute("PRAGMA max_page_count = 8")
+    box._database.execute("PRAGMA max_page_count = 8")
     kept = 1
     with contextlib.suppress(OutboxUnusable):
         for kept in range(1, 100):  # noqa: B007 - it is read below
@@ -168,7 +168,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_kept(box: Outbox) -> None:
     with pytest.raises(OutboxUnusable, match=r"full: this event was not kept"):
         box.put(b"x" * 1000)
     assert 1 <= box.count() == kept < 99
-    box._base.execute("PRAGMA max_page_count = 1000000")
+    box._database.execute("PRAGMA max_page_count = 1000000")
     box.put(b"again")
     assert box.count() == kept + 1
 

@@ -60,7 +60,7 @@ class Server:
         assert self.process.wait() == -signal.SIGKILL
 
     def log(self, campaign: str) -> list[dict[str, Any]]:
-        lines: list[dict[str, Any]] = []
+        records: list[dict[str, Any]] = []
         after = 0
         while True:
             page = httpx2.get(
@@ -70,8 +70,8 @@ class Server:
                 timeout=30,
             ).json()
             if not page["events"]:
-                return lines
-            lines += page["events"]
+                return records
+            records += page["events"]
             after = page["next"]
 
 
@@ -123,11 +123,11 @@ def test_every_event_is_there_once_after_kills(server: Server, make: Make, tmp_p
     assert client.rejected() == []
     log = server.log("c")
     counted = Counter(
-        line["body"]["event_id"] for line in log if line["type"] in {"signal", "reward"}
+        record["body"]["event_id"] for record in log if record["type"] in {"signal", "reward"}
     )
     assert counted == Counter(sent)
     assert len(sent) > 3 * KILLS
-    keys = [line["body"]["key"] for line in log if line["type"] == "decision"]
+    keys = [record["body"]["key"] for record in log if record["type"] == "decision"]
     assert len(keys) == len(set(keys)) >= modes["policy"] > KILLS
 
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from foretell.client import OutboxUnusable, outbox
-from foretell.client import calls as wire
+from foretell.client import OutboxUnusable, calls, outbox
 from foretell.client.outbox import Outbox
 from foretell.client.sender import Sender
 from tests.client.conftest import Make, until
@@ -26,7 +25,7 @@ def test_no_failure_ends_the_sending(
 ) -> None:
     client = make(service.url)
     with monkeypatch.context() as patched:
-        patched.setattr(wire, "batch", _broken)
+        patched.setattr(calls, "batch_call", _broken)
         client.reward("d", 1.0)
         assert not client.flush(0.1)
         assert "tried again: RuntimeError('a defect')" in str(client.trouble)
@@ -70,8 +69,8 @@ def with_room(monkeypatch: pytest.MonkeyPatch, room: int) -> list[FullDisk]:
 
     def prepared(box: Outbox) -> None:
         prepare(box)
-        disks.append(FullDisk(box._base, room))
-        box._base = disks[-1]  # type: ignore[assignment]
+        disks.append(FullDisk(box._database, room))
+        box._database = disks[-1]  # type: ignore[assignment]
 
     monkeypatch.setattr(Outbox, "_prepare", prepared)
     return disks
@@ -114,7 +113,7 @@ def test_what_cannot_be_settled_is_sent_again_in_ever_smaller_batches_and_told_o
 def test_a_new_outbox_has_the_journal_with_which_it_drains_on_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "journal", lambda version: "PERSIST")
+    monkeypatch.setattr(outbox, "journal_mode", lambda version: "PERSIST")
     for _ in range(2):
         filled(tmp_path / "outbox.db", 100)
         assert (tmp_path / "outbox.db-journal").stat().st_size > 65536

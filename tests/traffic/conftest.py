@@ -10,5 +10,5 @@ from foretell.traffic import probe
 @pytest.fixture
 def short_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the probe look for a moment only."""
-    monkeypatch.setattr(probe, "WARM_UP", 0.0)
-    monkeypatch.setattr(probe, "SECONDS", 0.02)
+    monkeypatch.setattr(probe, "WARM_UP_SECONDS", 0.0)
+    monkeypatch.setattr(probe, "PROBE_SECONDS", 0.02)

@@ -11,7 +11,6 @@ import msgspec
 
 from foretell import protocol
 from foretell.service.engine import Engine
-from foretell.traffic.service import Counts, Decision, Event, seconds
 
 
 class Inside:
@@ -23,19 +22,18 @@ class Inside:
     async def create(self, campaign: dict[str, Any]) -> None:
         await self.engine.create(msgspec.convert(campaign, protocol.NewCampaign))
 
-    async def decide(self, campaign: str, key: str) -> Decision:
+    async def decide(self, campaign: str, key: str) -> protocol.DecisionAnswer:
         answer, _ = await self.engine.decide(campaign, protocol.DecisionRequest(decision_key=key))
-        return Decision(answer.decision_id, answer.action, seconds(answer.reward_due_at))
+        return answer
 
-    async def report(self, events: Sequence[Event]) -> list[str]:
+    async def report(self, events: Sequence[protocol.FeedbackItem]) -> list[str]:
         raw = [msgspec.Raw(msgspec.json.encode(event)) for event in events]
         receipts = await self.engine.batch(raw)
         assert all(receipt.status != "rejected" for receipt in receipts), receipts
         return [receipt.status for receipt in receipts]
 
-    async def counts(self, campaign: str) -> Counts:
-        report = await self.engine.report(campaign)
-        return msgspec.convert(msgspec.to_builtins(report.counts), Counts)
+    async def counts(self, campaign: str) -> protocol.ReportCounts:
+        return (await self.engine.report(campaign)).counts
 
 
 @asynccontextmanager

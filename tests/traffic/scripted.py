@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from foretell.protocol import DecisionAnswer, FeedbackItem, ReportCounts
 from foretell.traffic.drive import Traffic
 from foretell.traffic.plan import Plan
-from foretell.traffic.service import Counts, Decision, Event
 
 STEP = 60.0
 """Seconds of its clock from a decision to the next one."""
@@ -21,28 +22,29 @@ class Scripted:
     def __init__(self, script: Callable[[int, int], int]) -> None:
         self.script = script
         self.campaigns: dict[str, dict[str, Any]] = {}
-        self.decisions: dict[tuple[str, str], Decision] = {}
-        self.events: list[Event] = []
-        self.forget: Callable[[Event], bool] = lambda event: False
+        self.decisions: dict[tuple[str, str], DecisionAnswer] = {}
+        self.events: list[FeedbackItem] = []
+        self.forget: Callable[[FeedbackItem], bool] = lambda event: False
         self.now = 0.0
 
     async def create(self, campaign: dict[str, Any]) -> None:
         self.campaigns[campaign["name"]] = campaign
 
-    async def decide(self, campaign: str, key: str) -> Decision:
+    async def decide(self, campaign: str, key: str) -> DecisionAnswer:
         if (campaign, key) not in self.decisions:
             probed = "-probe-" in campaign
             round_ = 0 if probed else int(key.rpartition("-")[2])
             action = 0 if probed else self.script(int(campaign.rpartition("-")[2]), round_)
             self.now += STEP
-            self.decisions[campaign, key] = Decision(
-                f"{campaign}/{round_}",
-                f"action-{action}",
-                self.now + self.campaigns[campaign]["reward_window"],
+            due = datetime.fromtimestamp(
+                self.now + self.campaigns[campaign]["reward_window"], UTC
+            ).isoformat()
+            self.decisions[campaign, key] = DecisionAnswer(
+                f"{campaign}/{round_}", f"action-{action}", 1.0, "script", due, "policy"
             )
         return self.decisions[campaign, key]
 
-    async def report(self, events: Sequence[Event]) -> list[str]:
+    async def report(self, events: Sequence[FeedbackItem]) -> list[str]:
         known = {(event.decision_id, event.event_id) for event in self.events}
         self.events += events
         return [
@@ -50,7 +52,7 @@ class Scripted:
             for event in events
         ]
 
-    async def counts(self, campaign: str) -> Counts:
+    async def counts(self, campaign: str) -> ReportCounts:
         mine = {
             msgspec.json.encode(event): event
             for event in self.events
@@ -58,7 +60,7 @@ class Scripted:
         }
         signals = sum(event.signal is not None for event in mine.values())
         decisions = sum(name == campaign for name, _ in self.decisions)
-        return Counts(decisions, signals, len(mine) - signals)
+        return ReportCounts(decisions, signals, len(mine) - signals)
 
 
 async def driven(plan: Plan, service: Any) -> Traffic:

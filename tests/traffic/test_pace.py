@@ -9,40 +9,39 @@ import pytest
 
 from foretell.errors import InvalidInput
 from foretell.traffic.faults import Faults
-from foretell.traffic.pace import GRID, Pace, Timing, timing
-from foretell.traffic.plan import planned
-from foretell.traffic.probe import Tempo
-from foretell.traffic.windows import measured
+from foretell.traffic.pace import GRID, Pace, Timing, choose_timing, measured_windows
+from foretell.traffic.plan import make_plan
+from foretell.traffic.probe import ServerSpeed
 
 
 @pytest.mark.parametrize("window", [0, 1, 30])
 def test_a_window_planned_for_d_rounds_is_a_delay_of_d_whatever_the_jitter(window: int) -> None:
-    plan = planned("paper", "nsd-kl", 400, window, "default", Faults(), runs=2, seed=0)
-    chosen = timing(plan, Tempo(1000.0, 0.01, 0.02))
+    plan = make_plan("paper", "nsd-kl", 400, window, "default", Faults(), runs=2, seed=0)
+    chosen = choose_timing(plan, ServerSpeed(1000.0, 0.01, 0.02))
     rng = np.random.default_rng(0)
-    jitter = rng.uniform(-0.2, 0.2, 400) * chosen.stretch
-    made = 1e9 + np.arange(400) * chosen.stretch + jitter
+    jitter = rng.uniform(-0.2, 0.2, 400) * chosen.round_length
+    made = 1e9 + np.arange(400) * chosen.round_length + jitter
     closes = np.ceil((made + chosen.reward_window) / GRID) * GRID
-    found = measured(chosen, [list(closes)])
+    found = measured_windows(chosen, [list(closes)])
     assert found is not None
     assert found.shortest == found.median == found.longest == window
 
 
 def test_decisions_before_the_last_signal_was_in_are_counted() -> None:
     times = Timing(1000.0, 10.0, 8.0, 25.0)
-    found = measured(times, [[25.0 + at for at in (0.0, 10.0, 17.0, 27.0, 37.0, 47.0)]])
+    found = measured_windows(times, [[25.0 + at for at in (0.0, 10.0, 17.0, 27.0, 37.0, 47.0)]])
     assert found is not None
     assert found.signals_behind == pytest.approx(1 / 5)
 
 
 def test_no_window_is_measured_where_none_has_closed() -> None:
-    assert measured(Timing(1.0, 1.0, 0.5, 1e9), [[1e9, 1e9 + 1]]) is None
+    assert measured_windows(Timing(1.0, 1.0, 0.5, 1e9), [[1e9, 1e9 + 1]]) is None
 
 
 def test_a_clock_too_slow_for_windows_is_refused() -> None:
-    plan = planned("paper", "nsd-kl", 400, None, "default", Faults(), runs=2, seed=0)
+    plan = make_plan("paper", "nsd-kl", 400, None, "default", Faults(), runs=2, seed=0)
     with pytest.raises(InvalidInput, match="start the server with --time-scale"):
-        timing(plan, Tempo(1.0, 0.01, 0.02))
+        choose_timing(plan, ServerSpeed(1.0, 0.01, 0.02))
 
 
 class Clock:

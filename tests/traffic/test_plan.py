@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from foretell.errors import ForetellError
+from foretell.protocol import Silence
 from foretell.traffic.faults import Faults
-from foretell.traffic.plan import Plan, Silence, planned
-from foretell.traffic.rescale import fitted
+from foretell.traffic.plan import Plan, make_plan
+from foretell.traffic.rescale import scenario_for_horizon
 from foretell.worlds import SuiteEntry, scenario, suite
 from foretell.worlds.delays import ConstantDelay
 
@@ -21,7 +22,7 @@ def plan(
     silence: Silence = "unknown",
     faults: Faults = Faults(),  # noqa: B008  it is frozen
 ) -> Plan:
-    return planned(name, policy, horizon, delay, silence, faults, runs=2, seed=0)
+    return make_plan(name, policy, horizon, delay, silence, faults, runs=2, seed=0)
 
 
 @pytest.mark.parametrize("entry", suite(), ids=lambda entry: entry.name)
@@ -29,16 +30,16 @@ def test_every_scenario_fits_into_a_shorter_horizon_and_stays_the_same_in_its_ow
     entry: SuiteEntry,
 ) -> None:
     name, horizon = entry.name, entry.horizon
-    assert fitted(name, horizon, None) == scenario(name)
-    quick = fitted(name, horizon // 8, None)
+    assert scenario_for_horizon(name, horizon, None) == scenario(name)
+    quick = scenario_for_horizon(name, horizon // 8, None)
     own = scenario(name).draw(horizon, np.random.default_rng(0)).rounds.size
     drawn = quick.draw(horizon // 8, np.random.default_rng(0)).rounds.size
     assert abs(drawn - own) <= max(2, 0.1 * own)
 
 
 def test_delays_are_fitted_too_unless_one_is_given() -> None:
-    assert fitted("paper", 800, None).delay == ConstantDelay(50)
-    assert fitted("paper", 800, 7).delay == ConstantDelay(7)
+    assert scenario_for_horizon("paper", 800, None).delay == ConstantDelay(50)
+    assert scenario_for_horizon("paper", 800, 7).delay == ConstantDelay(7)
 
 
 def test_where_silence_is_an_outcome_the_weakest_signal_is_silent_and_listed_first() -> None:

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
-from types import NoneType
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
-from urllib.parse import quote
 
 import click
 import msgspec
 
 from foretell import protocol
-from foretell.cli.extra import serve_extra
 from foretell.cli.output import print_table
-from foretell.cli.remote import Remote
-from foretell.cli.target import address, existing_database, place_options
+from foretell.cli.target import (
+    admin_client,
+    existing_database,
+    serve_extra,
+    target_options,
+    target_url,
+)
 from foretell.errors import InvalidInput
 
 if TYPE_CHECKING:
     from foretell.service.engine import Engine
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 
 @click.group()
@@ -35,11 +38,12 @@ def keys() -> None:
 
 
 @keys.command("list")
-@place_options
+@target_options
 @_JSON
 def list_keys(url: str | None, key: str | None, db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes it
     """List the valid keys, without their secrets."""
-    listed = _keeper(url, key, db).listed()
+    with _key_store(url, key, db) as store:
+        listed = store.keys()
     if as_json:
         _print_json(listed)
         return
@@ -57,7 +61,7 @@ def list_keys(url: str | None, key: str | None, db: str | None, as_json: bool) -
     required=True,
     help="What it may do; can be given several times.",
 )
-@place_options
+@target_options
 @_JSON
 def make_key(
     name: str,
@@ -68,7 +72,8 @@ def make_key(
     as_json: bool,  # noqa: FBT001  click passes it
 ) -> None:
     """Make a key with a NAME of your choice; it can be read this once."""
-    made = _keeper(url, key, db).made(_new_key(name, scopes))
+    with _key_store(url, key, db) as store:
+        made = store.make_key(_new_key(name, scopes))
     if as_json:
         _print_json(made)
     else:
@@ -77,18 +82,20 @@ def make_key(
 
 @keys.command("revoke")
 @click.argument("id")
-@place_options
+@target_options
 def revoke_key(id: str, url: str | None, key: str | None, db: str | None) -> None:  # noqa: A002  its name in the help
     """Make the key with this ID invalid, from now on."""
-    _keeper(url, key, db).revoked(id)
+    with _key_store(url, key, db) as store:
+        store.revoke_key(id)
     click.echo(f"The key {id} is not valid any more.")
 
 
 @keys.command("rotate")
-@place_options
+@target_options
 def rotate_secret(url: str | None, key: str | None, db: str | None) -> None:
     """Sign decision ids with a new secret; keys and the ids there are stay valid."""
-    rotated = _keeper(url, key, db).rotated()
+    with _key_store(url, key, db) as store:
+        rotated = store.rotate()
     click.echo(f"Decision ids are signed with secret {rotated.secret} since {rotated.since}.")
 
 
@@ -105,40 +112,26 @@ def _new_key(name: str, scopes: tuple[protocol.Scope, ...]) -> protocol.NewKey:
         ) from None
 
 
-class _Keeper(Protocol):
-    """Where keys are kept."""
+class _KeyStore(Protocol):
+    """Where keys are kept: a running service, or a database."""
 
-    def listed(self) -> list[protocol.KeyView]: ...
+    def keys(self) -> list[protocol.KeyView]: ...
 
-    def made(self, new: protocol.NewKey) -> protocol.MadeKey: ...
+    def make_key(self, new: protocol.NewKey) -> protocol.MadeKey: ...
 
-    def revoked(self, key_id: str) -> None: ...
+    def revoke_key(self, key_id: str) -> None: ...
 
-    def rotated(self) -> protocol.Rotated: ...
-
-
-def _keeper(url: str | None, key: str | None, db: str | None) -> _Keeper:
-    at = address(url, db)
-    return _Service(Remote(at, key)) if at else _Database(existing_database(db))
+    def rotate(self) -> protocol.Rotated: ...
 
 
-class _Service:
-    """A running service."""
-
-    def __init__(self, remote: Remote) -> None:
-        self._remote = remote
-
-    def listed(self) -> list[protocol.KeyView]:
-        return self._remote.ask("GET", "/v1/keys", protocol.KeyList).keys
-
-    def made(self, new: protocol.NewKey) -> protocol.MadeKey:
-        return self._remote.ask("POST", "/v1/keys", protocol.MadeKey, new)
-
-    def revoked(self, key_id: str) -> None:
-        self._remote.ask("DELETE", f"/v1/keys/{quote(key_id, safe='')}", NoneType)
-
-    def rotated(self) -> protocol.Rotated:
-        return self._remote.ask("POST", "/v1/secrets", protocol.Rotated)
+@contextmanager
+def _key_store(url: str | None, key: str | None, db: str | None) -> Iterator[_KeyStore]:
+    address = target_url(url, db)
+    if address is None:
+        yield _Database(existing_database(db))
+        return
+    with admin_client(address, key) as service:
+        yield service
 
 
 class _Database:
@@ -147,28 +140,28 @@ class _Database:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def listed(self) -> list[protocol.KeyView]:
+    def keys(self) -> list[protocol.KeyView]:
         async def work(engine: Engine) -> list[protocol.KeyView]:
             return engine.keys()
 
-        return self._done(work)
+        return self._with_engine(work)
 
-    def made(self, new: protocol.NewKey) -> protocol.MadeKey:
-        return self._done(lambda engine: engine.make_key(new))
+    def make_key(self, new: protocol.NewKey) -> protocol.MadeKey:
+        return self._with_engine(lambda engine: engine.make_key(new))
 
-    def revoked(self, key_id: str) -> None:
-        self._done(lambda engine: engine.revoke_key(key_id))
+    def revoke_key(self, key_id: str) -> None:
+        self._with_engine(lambda engine: engine.revoke_key(key_id))
 
-    def rotated(self) -> protocol.Rotated:
-        return self._done(lambda engine: engine.rotate())
+    def rotate(self) -> protocol.Rotated:
+        return self._with_engine(lambda engine: engine.rotate())
 
-    def _done(self, work: Callable[[Engine], Coroutine[Any, Any, Given]]) -> Given:
+    def _with_engine(self, work: Callable[[Engine], Coroutine[Any, Any, Result]]) -> Result:
         with serve_extra():
             from foretell.service.engine import Engine
             from foretell.service.log.sqlite.campaign_reader import last_seq
             from foretell.service.log.sqlite.connection import driver_errors_wrapped
 
-        async def opened() -> Given:
+        async def opened() -> Result:
             engine = await Engine.open(self._path)
             try:
                 return await work(engine)

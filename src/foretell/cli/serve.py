@@ -3,54 +3,96 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from foretell.cli.extra import serve_extra
-from foretell.service.settings import ADMIN_KEY, PREFIX, Settings, known_settings, read_settings
+from foretell.cli.target import serve_extra
+from foretell.service.settings import (
+    ADMIN_KEY,
+    ENV_PREFIX,
+    SettingInfo,
+    Settings,
+    known_settings,
+    read_settings_file,
+)
 
 if TYPE_CHECKING:
     from foretell.service.server import Started
 
 
+def _checked(
+    setting: SettingInfo, ctx: click.Context, _param: click.Parameter, value: object
+) -> object:
+    """Check a value by the words of its setting; an error names where it comes from."""
+    source = ctx.get_parameter_source(setting.name)
+    from_variable = source is click.core.ParameterSource.ENVIRONMENT
+    return setting.read(value, setting.variable if from_variable else setting.flag, strict=False)
+
+
 def _setting_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command a flag for each setting; what it must be is checked with the others."""
+    """Add a flag for each setting to a command."""
     for one in reversed(known_settings().values()):
-        words = f"{one.words}  [{one.variable}; default: {one.shown}]"
-        command = click.option(one.flag, one.name, metavar=one.form, help=words)(command)
+        command = click.option(
+            one.flag,
+            one.name,
+            type=click.UNPROCESSED,
+            callback=functools.partial(_checked, one),
+            metavar=one.form,
+            default=one.default,
+            show_default=True,
+            show_envvar=True,
+            help=one.description,
+        )(command)
     return command
 
 
+def _use_file(ctx: click.Context, _param: click.Parameter, path: str | None) -> str | None:
+    """Let the settings in a file take the place of the defaults."""
+    if path:
+        ctx.default_map = read_settings_file(Path(path))
+    return path
+
+
 @click.command(
+    context_settings={"auto_envvar_prefix": ENV_PREFIX},
     epilog=f"The environment variable {ADMIN_KEY} sets the first admin key, for automation; "
-    "without it one is made and printed at the first start. How to go on: docs/live.md."
+    "without it one is made and printed at the first start. How to go on: docs/live.md.",
 )
 @_setting_options
 @click.option(
-    "--config", metavar="FILE", help=f"Settings as a TOML file, by their names.  [{PREFIX}CONFIG]"
+    "--config",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_use_file,
+    show_envvar=True,
+    help="Settings as a TOML file, by their names.",
 )
-def serve(config: str | None, **flags: Any) -> None:
+def serve(**values: Any) -> None:
     """Serve decisions over HTTP, from one database file.
 
     Each setting comes from its flag, else from its environment variable, else from the TOML file.
     SIGTERM and Ctrl-C finish the requests in flight and stop; a second one stops at once, and
     loses nothing that was acknowledged.
     """
-    settings = read_settings(flags, os.environ, config)
+    settings = Settings(**values)
     with serve_extra():
         from foretell.service.server import serve as run
-    stopped_by = run(settings, os.environ.get(ADMIN_KEY) or None, lambda s: _tell(settings, s))
+    key = os.environ.get(ADMIN_KEY) or None
+    stopped_by = run(settings, key, lambda started: _print_started(settings, started))
     if stopped_by == signal.SIGINT:
         raise KeyboardInterrupt
 
 
-def _tell(settings: Settings, started: Started) -> None:
-    """Say where the service is and, at the first start, with which key."""
+def _print_started(settings: Settings, started: Started) -> None:
+    """Print where the service is and, at the first start, its admin key."""
     _print(f"foretell serves {settings.db} at {started.url} (read {started.url}/docs)")
     if started.first_key is None:
         return

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from foretell.errors import InvalidInput
+from foretell.errors import ForetellError, InvalidInput, MissingExtra
 from foretell.service.settings import Settings
+
+if TYPE_CHECKING:
+    from foretell.client.admin import AdminClient
 
 _DB = click.option(
     "--db", metavar="FILE", help=f"The database.  [FORETELL_DB; default: {Settings().db}]"
@@ -28,12 +32,12 @@ def db_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return _DB(command)
 
 
-def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command take an address and a key, or a database."""
     return _URL(_KEY(_DB(command)))
 
 
-def address(url: str | None, db: str | None) -> str | None:
+def target_url(url: str | None, db: str | None) -> str | None:
     """Return the address that is meant; None: a database is. Flags go before the environment."""
     if url and db:
         raise InvalidInput("--url and --db are two services: name one")
@@ -46,8 +50,50 @@ def database(db: str | None) -> str:
 
 
 def existing_database(db: str | None) -> str:
-    """Return the same, if it is there."""
+    """Return the name of the database that is meant, if it is there."""
     path = database(db)
     if not Path(path).is_file():
         raise InvalidInput(f"there is no database {path!r}: name one with --db")
     return path
+
+
+@contextmanager
+def admin_client(url: str, key: str | None) -> Iterator[AdminClient]:
+    """Connect to a running service; what it refuses, or fails to answer, is one sentence."""
+    from foretell.client.admin import AdminClient
+    from foretell.client.errors import ServiceRefused, ServiceUnavailable
+
+    if not key:
+        raise InvalidInput("a running service wants an admin key: give it with --key")
+    client = AdminClient(url, key)
+    try:
+        yield client
+    except ServiceRefused as error:
+        said = error.detail or str(error)
+        raise ForetellError(f"{url} says: {_printable(said)}") from error
+    except ServiceUnavailable as error:
+        raise ForetellError(
+            f"{url} gives no usable answer ({_printable(str(error))}): check the address, and that "
+            f"the service is running"
+        ) from error
+    finally:
+        client.close()
+
+
+def _printable(words: str) -> str:
+    """Return words that come from elsewhere so that a terminal only shows them."""
+    return words if words.isprintable() else repr(words)
+
+
+@contextmanager
+def serve_extra() -> Iterator[None]:
+    """Import what the service needs, or say how to install it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "foretell":
+            raise
+        raise MissingExtra(
+            f"this command needs {error.name}, which is not installed: "
+            f"install it with pip install 'foretell[serve]'"
+        ) from error

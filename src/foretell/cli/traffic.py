@@ -66,7 +66,7 @@ _SHARE = _Number(0.0, 1.0)
     "--rate",
     type=_Number(min=0.0, min_open=True),
     default=None,
-    help="Rounds per second of each run; by default as many as the server goes along with.",
+    help="Rounds per second of each run; by default as many as the server can.",
 )
 @click.option(
     "--parallel",
@@ -101,13 +101,13 @@ def simulate_traffic(
     within ±10 % of the lab's mean regret, and 1 if not. Start the server on a test database:
     foretell serve --time-scale 1000 --db test.db
     """
-    from foretell.traffic.comparison import FEWEST, compared
+    from foretell.traffic.comparison import MIN_RUNS, compare
     from foretell.traffic.drive import Traffic
     from foretell.traffic.faults import Faults
     from foretell.traffic.lab import Lab
-    from foretell.traffic.plan import planned
+    from foretell.traffic.plan import make_plan
 
-    plan = planned(
+    plan = make_plan(
         scenario,
         policy,
         horizon,
@@ -123,10 +123,10 @@ def simulate_traffic(
     try:
         _drive(traffic, url, key)
     except KeyboardInterrupt:
-        if len(traffic.runs) >= FEWEST:
-            _show(compared(traffic, lab), as_json=as_json)
+        if len(traffic.runs) >= MIN_RUNS:
+            _show(compare(traffic, lab), as_json=as_json)
         raise
-    found = compared(traffic, lab)
+    found = compare(traffic, lab)
     _show(found, as_json=as_json)
     complaint = found.complaint()
     if complaint is not None:
@@ -136,8 +136,7 @@ def simulate_traffic(
 
 def _drive(traffic: Traffic, url: str, key: str | None) -> None:
     from foretell.progress import progress_bar
-    from foretell.traffic.http import HttpService
-    from foretell.traffic.service import WrongAnswer
+    from foretell.traffic.service import HttpService, WrongAnswer
 
     plan = traffic.plan
 

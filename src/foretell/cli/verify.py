@@ -1,4 +1,4 @@
-"""`foretell verify`: is everything there, unharmed, and enough to build the model again?"""
+"""`foretell verify`: check that a log is whole, and enough to build every campaign again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from foretell.cli.extra import serve_extra
-from foretell.cli.target import db_option, existing_database
+from foretell.cli.target import db_option, existing_database, serve_extra
 
 if TYPE_CHECKING:
     from foretell.service.engine.verify import Verification
 
-_WORDS = {
+_COMPARISONS = {
     "same": "built from the log alone, it equals its snapshot",
     "differs": "built from the log alone, it DIFFERS from its snapshot",
     "no snapshot": "built from the log alone; there is no sound snapshot to compare it with",
@@ -43,22 +42,22 @@ def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes
         driver_errors_wrapped(path),
         progress_bar(f"Checking {path}", count_steps(path)) as advance,
     ):
-        proof = verify_database(path, advance)
+        verification = verify_database(path, advance)
     if as_json:
-        click.echo(json.dumps({"db": path, **msgspec.to_builtins(proof)}, indent=2))
+        click.echo(json.dumps({"db": path, **msgspec.to_builtins(verification)}, indent=2))
     else:
-        _tell(path, proof)
-    if proof.damage:
+        _print_verification(path, verification)
+    if verification.damage:
         sys.exit(1)
 
 
-def _tell(path: str, proof: Verification) -> None:
-    click.echo(f"{path}: {proof.records:,} records, {proof.snapshots:,} snapshots")
-    for one in proof.campaigns:
-        click.echo(f"  {one.campaign} at record {one.record:,}: {_WORDS[one.comparison]}")
-    if not proof.damage:
+def _print_verification(path: str, verification: Verification) -> None:
+    click.echo(f"{path}: {verification.records:,} records, {verification.snapshots:,} snapshots")
+    for one in verification.campaigns:
+        click.echo(f"  {one.campaign} at record {one.record:,}: {_COMPARISONS[one.comparison]}")
+    if not verification.damage:
         click.echo("Nothing is damaged.")
         return
-    click.echo(f"Damaged ({len(proof.damage):,}):")
-    for sentence in proof.damage:
+    click.echo(f"Damaged ({len(verification.damage):,}):")
+    for sentence in verification.damage:
         click.echo(f"  {sentence}")

@@ -8,15 +8,16 @@ from collections.abc import Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from foretell.client import calls as wire
-from foretell.client.base import PATIENCE, Base, Rejected
-from foretell.client.decision import Decision
-from foretell.client.events import Event, new_id
-from foretell.client.fallback import Fallback
-from foretell.client.transport import Awaited
+from foretell.client.base import BaseClient
+from foretell.client.calls import decision_call, new_campaign_call, read, report_call
+from foretell.client.checks import new_id
+from foretell.client.decision import Fallback, ServiceDecision
+from foretell.client.outbox import RejectedEvent
+from foretell.client.transport import REQUEST_TIMEOUT, AsyncTransport
+from foretell.protocol import FeedbackItem
 
 
-class AsyncClient(Base[Coroutine[Any, Any, str | None]]):
+class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]]):
     """A `foretell.Client` whose methods are awaited, in any event loop.
 
     Each loop has connections of its own, and `close` closes those of the loop it is awaited in.
@@ -36,7 +37,7 @@ class AsyncClient(Base[Coroutine[Any, Any, str | None]]):
     ) -> None:
         """Check the settings; connections, the outbox and its thread come with the first use."""
         super().__init__(url, key=key, timeout=timeout, fallback=fallback, outbox=outbox)
-        self._http = Awaited(self._site)
+        self._transport = AsyncTransport(self._address)
 
     async def decide(
         self,
@@ -47,41 +48,43 @@ class AsyncClient(Base[Coroutine[Any, Any, str | None]]):
         decision_key: str | None = None,
         context: dict[str, Any] | None = None,
         fallback: Fallback | None = None,
-    ) -> Decision[Coroutine[Any, Any, str | None]]:
+    ) -> ServiceDecision[Coroutine[Any, Any, str | None]]:
         """Choose an action, among the eligible ones where some are named.
 
-        The same `decision_key` gives the same decision; without one, each call has its own.
+        The same `decision_key` leads to the same decision; without one, each call has its own.
         """
-        self._enter()
-        call = wire.decision(campaign, unit, eligible, decision_key or new_id(), context)
-        outcome = await self._http.ask(call, self._timeout)
-        return self._decided(outcome, campaign, eligible, fallback)
+        self._check_usable()
+        call = decision_call(campaign, unit, eligible, decision_key or new_id(), context)
+        result = await self._transport.send_with_retries(call, self._timeout)
+        return self._decision(result, campaign, eligible, fallback)
 
     async def flush(self, timeout: float = 10.0) -> bool:  # noqa: ASYNC109 - it is no error
-        """Wait until all feedback given so far is sent; False: some of it is not yet.
+        """Wait until all feedback so far is sent; return whether it is.
 
         A key that is refused (401, 403) is raised as ServiceRefused.
         """
         return await asyncio.to_thread(self._flush, timeout)
 
-    async def rejected(self) -> list[Rejected]:
+    async def rejected(self) -> list[RejectedEvent]:
         """Return the events that the service will never take, and why, oldest first."""
         return await asyncio.to_thread(self._rejected)
 
     async def create_campaign(self, **fields: Any) -> dict[str, Any]:
-        """Make a campaign: at least `name`, `actions` and `signals`; give it as it is set."""
-        self._enter()
-        return wire.read(await self._http.send(wire.new_campaign(fields), PATIENCE), dict[str, Any])
+        """Make a campaign from at least `name`, `actions` and `signals`; return it as it is set."""
+        self._check_usable()
+        result = await self._transport.send(new_campaign_call(fields), REQUEST_TIMEOUT)
+        return read(result, dict[str, Any])
 
     async def report(self, campaign: str) -> dict[str, Any]:
-        """Return what a campaign has come to."""
-        self._enter()
-        return wire.read(await self._http.ask(wire.report(campaign), PATIENCE), dict[str, Any])
+        """Return the report of a campaign."""
+        self._check_usable()
+        result = await self._transport.send_with_retries(report_call(campaign), REQUEST_TIMEOUT)
+        return read(result, dict[str, Any])
 
     async def close(self, timeout: float = 2.0) -> None:  # noqa: ASYNC109 - it is no error
         """Send what can be sent in this time, and stop; the rest stays in the outbox file."""
         if await asyncio.to_thread(self._close, timeout):
-            await self._http.close()
+            await self._transport.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,5 +97,5 @@ class AsyncClient(Base[Coroutine[Any, Any, str | None]]):
     ) -> None:
         await self.close()
 
-    async def _keep(self, event: Event | None) -> str | None:
-        return await asyncio.to_thread(self._put, event)
+    async def _keep_event(self, event: FeedbackItem | None) -> str | None:
+        return await asyncio.to_thread(self._put_event, event)

@@ -11,35 +11,35 @@ import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from foretell.client.calls import Lost, Outcome, trouble
+from foretell.client.calls import CallResult, NoAnswer, trouble
 
-LONGEST = 600.0
+MAX_RETRY_AFTER = 600.0
 """No `Retry-After` is obeyed for longer than so many seconds."""
 
 _draw = random.SystemRandom().uniform
 
 
-def wait(tries: int, first: float, longest: float) -> float:
+def backoff(tries: int, first: float, longest: float) -> float:
     """Draw the wait after `tries` failed tries: up to `first`, then twice that, up to `longest`."""
     return _draw(0.0, min(longest, first * 2 ** min(tries - 1, 60)))
 
 
-def asked_wait(outcome: Outcome) -> float:
-    """Return the seconds for which the service wants to be left alone: its `Retry-After`."""
-    text = "" if isinstance(outcome, Lost) else outcome.retry_after.strip()
+def retry_after(result: CallResult) -> float:
+    """Return for how many seconds the service wants to be left alone: its `Retry-After`."""
+    text = "" if isinstance(result, NoAnswer) else result.retry_after.strip()
     try:
-        seconds = float(text) if text.isdecimal() else _until(text)
+        seconds = float(text) if text.isdecimal() else _seconds_until(text)
     except (ValueError, OverflowError):
         return 0.0
-    return min(max(seconds, 0.0), LONGEST)
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER)
 
 
-def _until(date: str) -> float:
+def _seconds_until(date: str) -> float:
     moment = parsedate_to_datetime(date)
     return (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
 
 
-class Budget:
+class RetryBudget:
     """The time that a request may take, over all its tries."""
 
     def __init__(self, seconds: float) -> None:
@@ -55,10 +55,10 @@ class Budget:
         """Return whether no time is left."""
         return time.monotonic() >= self._end
 
-    def wait(self, outcome: Outcome) -> float | None:
-        """Say how long to wait before the next try; None: there is none."""
-        if trouble(outcome) is None:
+    def wait(self, result: CallResult) -> float | None:
+        """Return how long to wait before the next try; None: there is none."""
+        if trouble(result) is None:
             return None
         self._tries += 1
-        seconds = asked_wait(outcome) + wait(self._tries, 0.01, 1.0)
+        seconds = retry_after(result) + backoff(self._tries, 0.01, 1.0)
         return seconds if seconds < self._end - time.monotonic() else None

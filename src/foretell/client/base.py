@@ -1,4 +1,4 @@
-"""What both clients share: their settings, the reading of answers, and the outbox."""
+"""What both clients share: their settings, how they read answers, and the outbox."""
 
 from __future__ import annotations
 
@@ -7,44 +7,30 @@ import os
 import threading
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from foretell.client import calls as wire
-from foretell.client.decision import Decision
+from foretell.client.address import ServiceAddress
+from foretell.client.calls import CallResult, read
+from foretell.client.decision import Fallback, ServiceDecision, fallback_action
 from foretell.client.errors import ClientClosed, ServiceRefused, ServiceUnavailable
-from foretell.client.events import Event
-from foretell.client.fallback import Fallback, action_of
-from foretell.client.feedback import Feedback
-from foretell.client.outbox import Outbox
+from foretell.client.feedback import FeedbackReporter
+from foretell.client.outbox import Outbox, RejectedEvent
 from foretell.client.sender import Sender
-from foretell.client.transport import CLOSED, Blocking, Site
+from foretell.client.transport import CLOSED, SyncTransport
 from foretell.errors import ForetellError, InvalidInput
+from foretell.protocol import DecisionAnswer, FeedbackItem
 
-PATIENCE = 10.0
-"""Seconds that a call may take which is no decision."""
-
-NOT_NOW = 409
+NOT_RUNNING = 409
 """The status of a campaign that does not run: it is paused, stopped or not started."""
 
 Kept = TypeVar("Kept")
 _log = logging.getLogger("foretell.client")
 
 
-class Rejected(NamedTuple):
-    """An event (JSON, as it was sent) that the service will never take, and why.
-
-    `at` is the time of its answer, in seconds since 1970.
-    """
-
-    event: str
-    reason: str
-    at: float
-
-
-class Base(Feedback[Kept]):
-    """A client without its way to send and to wait."""
+class BaseClient(FeedbackReporter[Kept]):
+    """A client but for how it sends and waits."""
 
     def __init__(
         self,
@@ -56,14 +42,14 @@ class Base(Feedback[Kept]):
         outbox: str | os.PathLike[str] | None = None,
     ) -> None:
         """Check the settings; connections, the outbox and its thread come with the first use."""
-        if not _is_time(timeout):
+        if not _is_timeout(timeout):
             raise InvalidInput(
                 f"timeout must be a number of seconds above 0, at most a day, got {timeout!r}"
             )
-        self._site = Site.of(url, key)
+        self._address = ServiceAddress.of(url, key)
         self._timeout = timeout
         self._fallback = fallback
-        self._path = _file(outbox)
+        self._path = _outbox_path(outbox)
         self._lock = threading.Lock()
         self._sender: Sender | None = None
         self._process: int | None = None
@@ -74,38 +60,37 @@ class Base(Feedback[Kept]):
             Outbox(self._path).close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._site.url!r})"
+        return f"{type(self).__name__}({self._address.url!r})"
 
     @property
     def pending(self) -> int:
         """The number of events that the service does not have yet."""
-        return self._mail().outbox.count()
+        return self._running_sender().outbox.count()
 
     @property
     def trouble(self) -> ForetellError | None:
         """What keeps feedback from being sent; None: nothing does."""
-        return self._mail().trouble
+        return self._running_sender().trouble
 
     @abstractmethod
-    def _keep(self, event: Event | None) -> Kept:
-        """Keep an event until the service has it, and give its id; None: count it as dropped."""
+    def _keep_event(self, event: FeedbackItem | None) -> Kept:
+        """Keep an event until the service has it, and return its id; None: count it as dropped."""
 
-    def _put(self, event: Event | None) -> str | None:
+    def _put_event(self, event: FeedbackItem | None) -> str | None:
         if event is None:
             self.dropped += 1
             return None
-        self._mail().put(msgspec.json.encode(event))
+        self._running_sender().put(msgspec.json.encode(event))
         return event.event_id
 
     def _flush(self, timeout: float) -> bool:
-        return self._mail().flush(timeout)
+        return self._running_sender().flush(timeout)
 
-    def _rejected(self) -> list[Rejected]:
-        rows = self._mail().outbox.rejected()
-        return [Rejected(row.body.decode(errors="replace"), row.reason, row.at) for row in rows]
+    def _rejected(self) -> list[RejectedEvent]:
+        return self._running_sender().outbox.rejected()
 
     def _close(self, timeout: float) -> bool:
-        """Stop sending; False: the connections are not ours to close."""
+        """Stop sending; return whether the connections are ours to close."""
         if self._process not in {None, os.getpid()}:
             return False
         with self._lock:
@@ -115,26 +100,26 @@ class Base(Feedback[Kept]):
             sender.close(timeout)
         return True
 
-    def _decided(
+    def _decision(
         self,
-        outcome: wire.Outcome,
+        result: CallResult,
         campaign: str,
         eligible: Sequence[str] | None,
         fallback: Fallback | None,
-    ) -> Decision[Kept]:
+    ) -> ServiceDecision[Kept]:
         try:
-            answer = wire.read(outcome, wire.Answer)
+            answer = read(result, DecisionAnswer)
         except (ServiceUnavailable, ServiceRefused) as error:
-            if isinstance(error, ServiceRefused) and error.status != NOT_NOW:
+            if isinstance(error, ServiceRefused) and error.status != NOT_RUNNING:
                 raise
-            action = action_of(fallback, campaign, eligible)
+            action = fallback_action(fallback, campaign, eligible)
             if action is None:
-                action = action_of(self._fallback, campaign, eligible)
+                action = fallback_action(self._fallback, campaign, eligible)
             if action is None:
                 raise
             _log.info("fallback for %s: %s", campaign, error)
-            return Decision(None, action, None, "fallback", None, None, self)
-        return Decision(
+            return ServiceDecision(None, action, None, "fallback", None, None, self)
+        return ServiceDecision(
             answer.decision_id,
             answer.action,
             answer.propensity,
@@ -144,8 +129,8 @@ class Base(Feedback[Kept]):
             self,
         )
 
-    def _enter(self) -> None:
-        """Refuse to work when closed, and with the connections of the process before a fork."""
+    def _check_usable(self) -> None:
+        """Raise ClientClosed if this client is closed, or was used on the other side of a fork."""
         here = os.getpid()
         if self._process is None:
             self._process = here
@@ -157,23 +142,23 @@ class Base(Feedback[Kept]):
         if self._closed:
             raise ClientClosed(CLOSED)
 
-    def _mail(self) -> Sender:
-        self._enter()
+    def _running_sender(self) -> Sender:
+        self._check_usable()
         with self._lock:
             if self._sender is None:
-                self._sender = Sender(Outbox(self._path), Blocking(self._site))
+                self._sender = Sender(Outbox(self._path), SyncTransport(self._address))
             return self._sender
 
 
-def _is_time(timeout: float) -> bool:
-    """Return whether a decision can take so many seconds."""
+def _is_timeout(timeout: float) -> bool:
+    """Return whether a decision may take so many seconds."""
     try:
         return 0 < timeout <= 86400
     except (TypeError, ValueError):
         return False
 
 
-def _file(outbox: str | os.PathLike[str] | None) -> str | None:
+def _outbox_path(outbox: str | os.PathLike[str] | None) -> str | None:
     """Return the path of an outbox; None: there is no file."""
     if outbox is None:
         return None

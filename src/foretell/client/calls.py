@@ -2,163 +2,140 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, NamedTuple, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
 import msgspec
 
+from foretell.client.checks import checked_text
 from foretell.client.errors import ServiceRefused, ServiceUnavailable
-from foretell.client.events import text
 from foretell.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from foretell.protocol import BatchReceipt, DecisionRequest, ProblemDetails, Receipt
 
 Body = TypeVar("Body")
 
 
-class Call(NamedTuple):
+class ApiCall(NamedTuple):
     """A request: its method, its path under the address of the service, and its body."""
 
     method: str
     path: str
-    body: bytes = b""
+    body: bytes | IO[bytes] = b""
+    headers: Mapping[str, str] = {}
+    """What it carries in place of the headers that every request has."""
 
 
-class Reply(NamedTuple):
+class HttpReply(NamedTuple):
     """An answer as it came."""
 
     status: int
     body: bytes
-    kind: str = ""
-    """Its Content-Type."""
+    content_type: str = ""
     retry_after: str = ""
 
 
-class Lost(NamedTuple):
+class NoAnswer(NamedTuple):
     """No answer came: the service may have done what was asked, or not."""
 
     why: str
 
 
-Outcome: TypeAlias = Reply | Lost
+CallResult: TypeAlias = HttpReply | NoAnswer
 
 
-class Answer(msgspec.Struct):
-    """A decision, as the service gives it."""
-
-    decision_id: str
-    action: str
-    propensity: float
-    policy: str
-    reward_due_at: str
-    mode: str
-
-
-class Receipt(msgspec.Struct):
-    """What became of one event."""
-
-    status: Literal["accepted", "duplicate", "late", "parked", "rejected"]
-    detail: str | None = None
-
-
-class _Receipts(msgspec.Struct):
-    results: list[Receipt]
-
-
-class _Problem(msgspec.Struct):
-    """An error, as RFC 9457 writes it."""
-
-    type: str = "about:blank"
-    title: str = ""
-    detail: str = ""
-
-
-def decision(
+def decision_call(
     campaign: str,
     unit: str | None,
     eligible: Sequence[str] | None,
     decision_key: str,
     context: dict[str, Any] | None,
-) -> Call:
-    """Ask for a decision."""
-    asked = {
-        "unit": unit,
-        "eligible": [eligible] if isinstance(eligible, str) else eligible,
-        "decision_key": decision_key,
-        "context": context,
-    }
-    given = {name: value for name, value in asked.items() if value is not None}
-    return Call("POST", f"/v1/campaigns/{_part(campaign)}/decisions", _json(given))
+) -> ApiCall:
+    """Return the request for a decision."""
+    actions = [eligible] if isinstance(eligible, str) else cast("list[str] | None", eligible)
+    asked = DecisionRequest(unit, actions, decision_key, context)
+    return ApiCall("POST", f"/v1/campaigns/{_name(campaign)}/decisions", json_body(asked))
 
 
-def batch(events: Sequence[bytes]) -> Call:
-    """Report events, each of them JSON already."""
-    return Call("POST", "/v1/events/batch", b'{"events":[' + b",".join(events) + b"]}")
+def batch_call(events: Sequence[bytes]) -> ApiCall:
+    """Return the request that reports events, each of them JSON already."""
+    return ApiCall("POST", "/v1/events/batch", b'{"events":[' + b",".join(events) + b"]}")
 
 
-def new_campaign(fields: dict[str, Any]) -> Call:
-    """Make a campaign."""
-    return Call("POST", "/v1/campaigns", _json(fields))
+def new_campaign_call(fields: dict[str, Any]) -> ApiCall:
+    """Return the request that makes a campaign."""
+    return ApiCall("POST", "/v1/campaigns", json_body(fields))
 
 
-def report(campaign: str) -> Call:
-    """Ask what a campaign has come to."""
-    return Call("GET", f"/v1/campaigns/{_part(campaign)}/report")
+def report_call(campaign: str) -> ApiCall:
+    """Return the request for the report of a campaign."""
+    return ApiCall("GET", f"/v1/campaigns/{_name(campaign)}/report")
 
 
-def trouble(outcome: Outcome) -> str | None:
-    """Say why an outcome tells nothing about the request; None: it is an answer to it.
+def trouble(result: CallResult) -> str | None:
+    """Say why a result is no answer to the request; None: it is one.
 
     Only 2xx and a 4xx with a problem document speak for the service. A timeout, a broken
     connection, 429, 5xx, or the page of a proxy say nothing: the same request may be sent again.
     """
-    if isinstance(outcome, Lost):
-        return outcome.why
-    if outcome.status in {200, 201, 204}:
+    if isinstance(result, NoAnswer):
+        return result.why
+    if result.status in {200, 201, 204}:
         return None
-    if 400 <= outcome.status < 500 and outcome.status not in {408, 429} and _is_problem(outcome):
+    if 400 <= result.status < 500 and result.status not in {408, 429} and _is_problem(result):
         return None
-    return f"the service answered {outcome.status}"
+    return f"the service answered {result.status}"
 
 
-def read(outcome: Outcome, kind: type[Body]) -> Body:
-    """Return what the service answered, or raise ServiceUnavailable or ServiceRefused."""
-    why = trouble(outcome)
-    if isinstance(outcome, Lost):
-        raise ServiceUnavailable(outcome.why)
+def read(result: CallResult, kind: type[Body]) -> Body:
+    """Return what the service answered, or raise ServiceUnavailable or ServiceRefused.
+
+    An empty answer reads as None.
+    """
+    why = trouble(result)
+    if isinstance(result, NoAnswer):
+        raise ServiceUnavailable(result.why)
     if why is not None:
-        raise ServiceUnavailable(why, outcome.status)
+        raise ServiceUnavailable(why, result.status)
     try:
-        if outcome.status < 400:
-            return msgspec.json.decode(outcome.body, type=kind)
-        problem = msgspec.json.decode(outcome.body, type=_Problem)
+        if result.status < 400:
+            return msgspec.json.decode(result.body or b"null", type=kind)
+        problem = _problem(result)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise ServiceUnavailable(
-            f"the service answered {outcome.status} and what cannot be read: {error}",
-            outcome.status,
+            f"the service answered {result.status} and what cannot be read: {error}",
+            result.status,
         ) from error
-    raise ServiceRefused(outcome.status, problem.type, problem.title, problem.detail)
+    raise ServiceRefused(result.status, problem.type, problem.title, problem.detail)
 
 
-def receipts(outcome: Outcome, count: int) -> list[Receipt]:
+def read_receipts(result: CallResult, count: int) -> list[Receipt]:
     """Return what became of each of so many events, or raise as `read` does."""
-    results = read(outcome, _Receipts).results
+    results = read(result, BatchReceipt).results
     if len(results) != count:
         raise ServiceUnavailable(f"the service answered for {len(results)} of {count} events")
     return results
 
 
-def _is_problem(reply: Reply) -> bool:
-    return reply.kind.partition(";")[0].strip().lower() == "application/problem+json"
-
-
-def _part(name: str) -> str:
-    return quote(text("name of the campaign", name), safe="")
-
-
-def _json(value: Any) -> bytes:
+def json_body(value: Any) -> bytes:
+    """Return a body in JSON, or raise InvalidInput."""
     try:
         return msgspec.json.encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidInput(f"this cannot be sent as JSON: {error}") from error
+
+
+def _is_problem(reply: HttpReply) -> bool:
+    return reply.content_type.partition(";")[0].strip().lower() == "application/problem+json"
+
+
+def _problem(reply: HttpReply) -> ProblemDetails:
+    """Read a problem document; RFC 9457 lets a server leave out every member of it."""
+    given = msgspec.json.decode(reply.body, type=dict[str, Any])
+    members = {"type": "about:blank", "title": "", "detail": ""}
+    found = {name: given.get(name, default) for name, default in members.items()}
+    return msgspec.convert({**found, "status": reply.status}, ProblemDetails)
+
+
+def _name(campaign: str) -> str:
+    return quote(checked_text("name of the campaign", campaign), safe="")

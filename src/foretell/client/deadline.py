@@ -1,6 +1,6 @@
-"""One end for all that a blocking request reads and writes.
+"""One deadline for everything that a blocking request reads and writes.
 
-The library has a timeout for each phase of a request, and gives every read of a phase the whole
+The library has a timeout for each phase of a request, and every read of a phase may take the whole
 of it: a server that sends byte after byte would be waited for without end. Here a timeout knows
 when it ends, and a connection looks at what is left before each read and write.
 """
@@ -11,38 +11,38 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from foretell.client.backoff import Budget
+from foretell.client.backoff import RetryBudget
 
-PIECE = 16 * 1024
+MAX_WRITE_BYTES = 16 * 1024
 """Bytes that are written at once: the library goes on within a write for as long as it moves."""
 
 
-class Timeouts(dict[str, float]):
-    """The timeouts of the phases of one request: to each, what the ones before it left."""
+class PhaseTimeouts(dict[str, float]):
+    """The timeouts of the phases of one request: each has what the ones before it left."""
 
     def __init__(self, seconds: float) -> None:
         """Begin now."""
         super().__init__()
-        self._budget = Budget(seconds)
+        self._budget = RetryBudget(seconds)
 
     def get(self, _phase: str, _default: object = None) -> float:
         """Return the timeout of a phase that begins now."""
-        return _Until.the_end_of(self._budget)
+        return _DeadlineTimeout.of(self._budget)
 
 
-class _Until(float):
+class _DeadlineTimeout(float):
     """A timeout as the library wants it, which also knows its budget."""
 
-    budget: Budget
+    budget: RetryBudget
 
     @classmethod
-    def the_end_of(cls, budget: Budget) -> _Until:
-        until = cls(budget.left())
-        until.budget = budget
-        return until
+    def of(cls, budget: RetryBudget) -> _DeadlineTimeout:
+        timeout = cls(budget.left())
+        timeout.budget = budget
+        return timeout
 
 
-def heed(event: str, info: dict[str, Any]) -> None:
+def enforce_deadline(event: str, info: dict[str, Any]) -> None:
     """Have a connection that was just made look at the time before each read and write.
 
     The library calls this as the extension `trace` of a request.
@@ -53,17 +53,17 @@ def heed(event: str, info: dict[str, Any]) -> None:
         stream.write = functools.partial(_write, stream.write)
 
 
-def _read(read: Callable[..., bytes], most: int, timeout: float | None = None) -> bytes:
-    return read(most, timeout=_left(timeout))
+def _read(read: Callable[..., bytes], max_bytes: int, timeout: float | None = None) -> bytes:
+    return read(max_bytes, timeout=_left(timeout))
 
 
 def _write(write: Callable[..., None], data: bytes, timeout: float | None = None) -> None:
-    for start in range(0, len(data), PIECE):
-        write(data[start : start + PIECE], timeout=_left(timeout))
+    for start in range(0, len(data), MAX_WRITE_BYTES):
+        write(data[start : start + MAX_WRITE_BYTES], timeout=_left(timeout))
 
 
 def _left(timeout: float | None) -> float | None:
-    if not isinstance(timeout, _Until):
+    if not isinstance(timeout, _DeadlineTimeout):
         return timeout
     if timeout.budget.over():
         raise TimeoutError

@@ -1,19 +1,26 @@
-"""A decision, and the feedback that is given on it."""
+"""A decision of the service, the feedback given on it, and the fallback in its place."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from foretell.client.feedback import Feedback
+    from foretell.client.feedback import FeedbackReporter
 
 Kept = TypeVar("Kept")
 
+Fallback: TypeAlias = str | Mapping[str, str] | Callable[[str, Sequence[str] | None], str]
+"""An action, an action for each campaign, or a function of the campaign and the eligible actions.
+
+It is taken as it is: whether its action is eligible is for the caller to see to.
+"""
+
 
 @dataclass(frozen=True, slots=True)
-class Decision(Generic[Kept]):
+class ServiceDecision(Generic[Kept]):
     """What was decided.
 
     `mode` is how: "policy", "explore", "holdout" or "sticky", or "fallback" when the service
@@ -27,7 +34,7 @@ class Decision(Generic[Kept]):
     mode: str
     policy: str | None
     reward_due_at: str | None
-    _client: Feedback[Kept] = field(repr=False, compare=False)
+    _client: FeedbackReporter[Kept] = field(repr=False, compare=False)
 
     def signal(
         self,
@@ -48,3 +55,20 @@ class Decision(Generic[Kept]):
     ) -> Kept:
         """Report a reward of this decision."""
         return self._client.reward(self.id, value, event_id=event_id, occurred_at=occurred_at)
+
+
+def fallback_action(
+    fallback: Fallback | None, campaign: str, eligible: Sequence[str] | None
+) -> str | None:
+    """Return the action of a fallback; None: it has none for this campaign.
+
+    >>> fallback_action({"home-hero": "editorial-pick"}, "home-hero", None)
+    'editorial-pick'
+    >>> fallback_action(lambda campaign, eligible: eligible[-1], "home-hero", ["a", "b"])
+    'b'
+    """
+    if fallback is None or isinstance(fallback, str):
+        return fallback
+    if isinstance(fallback, Mapping):
+        return fallback.get(campaign)
+    return fallback(campaign, eligible)

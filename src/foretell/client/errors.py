@@ -16,7 +16,7 @@ class ServiceUnavailable(ForetellError):
     """There is no usable answer; `status` is that of an answer that could not be used."""
 
     def __init__(self, why: str, status: int | None = None) -> None:
-        """Say why there is no answer."""
+        """Take the reason why there is no usable answer."""
         super().__init__(why)
         self.status = status
 
@@ -25,7 +25,7 @@ class ServiceRefused(ForetellError):
     """The service will not do what was asked, and asking again does not help."""
 
     def __init__(self, status: int, kind: str, title: str, detail: str) -> None:
-        """Take over what the service said, as RFC 9457 writes it."""
+        """Take what the service said, as RFC 9457 writes it."""
         super().__init__(f"the service answered {status}: {detail or title or kind}")
         self.status = status
         self.type = kind

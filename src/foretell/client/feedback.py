@@ -4,47 +4,48 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from datetime import datetime
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
-from foretell.client.decision import Decision
-from foretell.client.events import Event, moment, new_id, number, text
+from foretell.client.checks import checked_number, checked_text, moment_text, new_id
+from foretell.client.decision import ServiceDecision
+from foretell.protocol import FeedbackItem, FeedbackKind
 
 Kept = TypeVar("Kept")
 
 
-class Feedback(ABC, Generic[Kept]):
-    """Reports what became of decisions, each given by itself or by its id.
+class FeedbackReporter(ABC, Generic[Kept]):
+    """Reports what became of decisions, each of them named by itself or by its id.
 
-    A verb gives the id of its event, once that is kept; give `event_id` to name the event
+    A verb returns the id of its event, once that is kept; pass `event_id` to name the event
     yourself, so that reporting it twice counts once. A fallback is no decision of the service:
     its feedback is dropped, counted in `dropped`, and has no id (None).
     """
 
     def signal(
         self,
-        decision: Decision[Kept] | str | None,
+        decision: ServiceDecision[Kept] | str | None,
         name: str,
         *,
         event_id: str | None = None,
         occurred_at: datetime | str | None = None,
     ) -> Kept:
         """Report the signal of a decision."""
-        return self._report(decision, event_id, occurred_at, signal=text("signal", name))
+        return self._report(decision, event_id, occurred_at, signal=checked_text("signal", name))
 
     def reward(
         self,
-        decision: Decision[Kept] | str | None,
+        decision: ServiceDecision[Kept] | str | None,
         value: float,
         *,
         event_id: str | None = None,
         occurred_at: datetime | str | None = None,
     ) -> Kept:
         """Report a reward of a decision; rewards with different event ids add up."""
-        return self._report(decision, event_id, occurred_at, value=number(value))
+        return self._report(decision, event_id, occurred_at, value=checked_number(value))
 
     def adjust(
         self,
-        decision: Decision[Kept] | str | None,
+        decision: ServiceDecision[Kept] | str | None,
         target: str,
         value: float,
         *,
@@ -52,49 +53,49 @@ class Feedback(ABC, Generic[Kept]):
         occurred_at: datetime | str | None = None,
     ) -> Kept:
         """Set the reward whose event id is `target` to another value."""
-        target = text("target", target)
+        target = checked_text("target", target)
         return self._report(
-            decision, event_id, occurred_at, "adjust", value=number(value), target=target
+            decision, event_id, occurred_at, "adjust", value=checked_number(value), target=target
         )
 
     def retract(
         self,
-        decision: Decision[Kept] | str | None,
+        decision: ServiceDecision[Kept] | str | None,
         target: str,
         *,
         event_id: str | None = None,
         occurred_at: datetime | str | None = None,
     ) -> Kept:
         """Take back the reward whose event id is `target`."""
-        target = text("target", target)
+        target = checked_text("target", target)
         return self._report(decision, event_id, occurred_at, "retract", target=target)
 
     def _report(
         self,
-        decision: Decision[Kept] | str | None,
+        decision: ServiceDecision[Kept] | str | None,
         event_id: str | None,
         occurred_at: datetime | str | None,
-        kind: Literal["reward", "adjust", "retract"] = "reward",
+        kind: FeedbackKind = "reward",
         *,
         signal: str | None = None,
         value: float | None = None,
         target: str | None = None,
     ) -> Kept:
-        decision_id = decision.id if isinstance(decision, Decision) else decision
+        decision_id = decision.id if isinstance(decision, ServiceDecision) else decision
         if decision_id is None:
-            return self._keep(None)
-        return self._keep(
-            Event(
-                decision_id=text("id of a decision", decision_id),
-                event_id=new_id() if event_id is None else text("event_id", event_id),
+            return self._keep_event(None)
+        return self._keep_event(
+            FeedbackItem(
+                decision_id=checked_text("id of a decision", decision_id),
+                event_id=new_id() if event_id is None else checked_text("event_id", event_id),
                 signal=signal,
                 value=value,
                 kind=kind,
                 target=target,
-                occurred_at=moment(occurred_at),
+                occurred_at=moment_text(occurred_at),
             )
         )
 
     @abstractmethod
-    def _keep(self, event: Event | None) -> Kept:
-        """Keep an event until the service has it, and give its id; None: count it as dropped."""
+    def _keep_event(self, event: FeedbackItem | None) -> Kept:
+        """Keep an event until the service has it, and return its id; None: count it as dropped."""

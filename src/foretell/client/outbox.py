@@ -5,8 +5,8 @@ file; without a path, the same in memory, which ends with the process. What `put
 is on disk; a row leaves only when the service has answered for it. Rows are numbered for ever:
 no number is used twice, so removing a row that another process has sent too removes no other.
 
-A client sends its own rows as they come. Rows of others it takes up to a number that it is
-given (when it starts, and at a flush) or once they are so old that nobody else will send them.
+A client sends its own rows as they come. It sends rows of others up to a number that it is told
+(when it starts, and at a flush), or once they are so old that nobody else will.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 from foretell.client.errors import OutboxUnusable
 
-ORPHANED = 30.0
-"""Seconds after which a row is everyone's."""
+ORPHANED_SECONDS = 30.0
+"""Seconds after which any process may send a row."""
 
-_MARK = 0x666F7265
+_APPLICATION_ID = 0x666F7265
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS waiting (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, put_at REAL NOT NULL,
@@ -34,27 +34,30 @@ CREATE TABLE IF NOT EXISTS rejected (
     seq INTEGER PRIMARY KEY, rejected_at REAL NOT NULL, reason TEXT NOT NULL, body BLOB NOT NULL
 );
 CREATE TABLE IF NOT EXISTS spare (body BLOB NOT NULL);
-PRAGMA application_id = {_MARK};
+PRAGMA application_id = {_APPLICATION_ID};
 """
-_SPARE = (
+_SPARE_JOURNAL = (
     "INSERT INTO spare VALUES (zeroblob(65536))",
     "UPDATE spare SET body = randomblob(65536); DELETE FROM spare",
 )
-"""This leaves a journal beside the file which is large enough to let go of events: a new outbox
-makes it while there is room, so that it drains though the disk is full."""
+"""These leave a journal beside the file that is large enough to remove events with: a new outbox
+makes it while there is room, so that it drains even when the disk is full."""
 
 
-class Row(NamedTuple):
-    """An event that waits, and its place in the queue."""
+class WaitingEvent(NamedTuple):
+    """An event that waits, and its number in the queue."""
 
     seq: int
     body: bytes
 
 
-class RejectedRow(NamedTuple):
-    """An event that the service will never take."""
+class RejectedEvent(NamedTuple):
+    """An event (JSON, as it was sent) that the service will never take, and why.
 
-    body: bytes
+    `at` is the time of its answer, in seconds since 1970.
+    """
+
+    event: str
     reason: str
     at: float
 
@@ -68,43 +71,43 @@ class Outbox:
         self._owner = secrets.token_hex(8)
         self._lock = threading.Lock()
         with self._usable("opened", "name another file, or move this one away"):
-            self._base = sqlite3.connect(
+            self._database = sqlite3.connect(
                 path or ":memory:", timeout=10.0, isolation_level=None, check_same_thread=False
             )
         try:
             with self._usable("opened", "name another file, or move this one away"):
                 self._prepare()
         except OutboxUnusable:
-            self._base.close()
+            self._database.close()
             raise
 
     def put(self, body: bytes) -> None:
         """Keep an event: it is on disk when this returns, or an error is raised."""
         with self._lock, self._usable("written", "this event was not kept"), self._commit():
-            self._base.execute(
+            self._database.execute(
                 "INSERT INTO waiting (owner, put_at, body) VALUES (?, ?, ?)",
                 (self._owner, time.time(), body),
             )
 
-    def take(self, count: int, up_to: int) -> list[Row]:
+    def take(self, count: int, up_to: int) -> list[WaitingEvent]:
         """Return the oldest events that are ours to send; they stay until they are settled."""
         return [
-            Row(*row)
+            WaitingEvent(*row)
             for row in self._rows(
                 "SELECT seq, body FROM waiting WHERE owner = ? OR seq <= ? OR put_at < ? "
                 "ORDER BY seq LIMIT ?",
-                (self._owner, up_to, time.time() - ORPHANED, count),
+                (self._owner, up_to, time.time() - ORPHANED_SECONDS, count),
             )
         ]
 
     def settle(self, done: Sequence[int], rejected: Sequence[tuple[int, str]]) -> None:
-        """Let go of what the service has; set aside what it will never take, with the reason."""
+        """Remove what the service has; set aside what it will never take, with the reason."""
         reasons = {**dict.fromkeys(done), **dict(rejected)}
         with self._lock, self._usable("written", "what was sent is sent again"):
-            self._let_go(sorted(reasons), reasons)
+            self._remove(sorted(reasons), reasons)
 
     def count(self) -> int:
-        """Say how many events wait, of all who share the file."""
+        """Return how many events wait, of all who share the file."""
         return int(self._rows("SELECT count(*) FROM waiting")[0][0])
 
     def head(self) -> int:
@@ -115,75 +118,81 @@ class Outbox:
         """Return whether no event up to this number waits any more."""
         return not self._rows("SELECT 1 FROM waiting WHERE seq <= ? LIMIT 1", (up_to,))
 
-    def rejected(self) -> list[RejectedRow]:
+    def rejected(self) -> list[RejectedEvent]:
         """Return what the service will never take, oldest first."""
         rows = self._rows("SELECT body, reason, rejected_at FROM rejected ORDER BY seq")
-        return [RejectedRow(*row) for row in rows]
+        return [
+            RejectedEvent(body.decode(errors="replace"), reason, at) for body, reason, at in rows
+        ]
 
-    def fate(self) -> str:
-        """Say what becomes of the events that wait when the process ends."""
-        lost = (
+    def what_remains(self) -> str:
+        """Return what becomes of the events that wait when the process ends, in words."""
+        fate = (
             "are lost, as there is no outbox file" if self._path is None else "stay in the outbox"
         )
-        return f"{self.count()} events {lost}"
+        return f"{self.count()} events {fate}"
 
     def close(self) -> None:
         """Close the file; what waits stays in it."""
         with self._lock:
-            self._base.close()
+            self._database.close()
 
-    def _let_go(self, seqs: Sequence[int], reasons: Mapping[int, str | None]) -> None:
-        """Do it at once, or in parts: the journal of a part may fit where a disk is full."""
+    def _remove(self, seqs: Sequence[int], reasons: Mapping[int, str | None]) -> None:
+        """Remove rows at once, or in parts: the journal of a part may fit where a disk is full."""
         now = time.time()
-        told = [(now, reasons[seq], seq) for seq in seqs if reasons[seq] is not None]
+        refused = [(now, reasons[seq], seq) for seq in seqs if reasons[seq] is not None]
         try:
             with self._commit():
-                self._base.executemany(
+                self._database.executemany(
                     "INSERT OR IGNORE INTO rejected "
                     "SELECT seq, ?, ?, body FROM waiting WHERE seq = ?",
-                    told,
+                    refused,
                 )
-                self._base.executemany("DELETE FROM waiting WHERE seq = ?", [(n,) for n in seqs])
+                self._database.executemany(
+                    "DELETE FROM waiting WHERE seq = ?", [(n,) for n in seqs]
+                )
         except sqlite3.OperationalError as error:
             if len(seqs) <= 1 or error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
                 raise
             half = len(seqs) // 2
-            self._let_go(seqs[:half], reasons)
-            self._let_go(seqs[half:], reasons)
+            self._remove(seqs[:half], reasons)
+            self._remove(seqs[half:], reasons)
 
     def _prepare(self) -> None:
-        mark, tables = self._base.execute(
+        mark, tables = self._database.execute(
             "SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id"
         ).fetchone()
-        if mark != _MARK and (mark or tables):
+        if mark != _APPLICATION_ID and (mark or tables):
             raise sqlite3.DatabaseError("it is a database of something else")
-        damage = self._base.execute("PRAGMA quick_check(1)").fetchone()[0]
+        damage = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if damage != "ok":
             raise sqlite3.DatabaseError("it is damaged: " + " ".join(damage.split()))
-        with suppress(sqlite3.OperationalError):  # another process is at it; any journal is safe
-            self._base.execute(f"PRAGMA journal_mode = {journal(sqlite3.sqlite_version_info)}")
-        self._base.execute("PRAGMA synchronous = FULL")
-        if mark == _MARK:
+        with suppress(sqlite3.OperationalError):  # another process has it open; any journal is safe
+            self._database.execute(
+                f"PRAGMA journal_mode = {journal_mode(sqlite3.sqlite_version_info)}"
+            )
+        self._database.execute("PRAGMA synchronous = FULL")
+        if mark == _APPLICATION_ID:
             return  # and nothing is written: it can be opened on a full disk
-        for statements in (_TABLES, *_SPARE):
+        for statements in (_TABLES, *_SPARE_JOURNAL):
             with self._commit():
                 for statement in statements.split(";"):
-                    self._base.execute(statement)
+                    self._database.execute(statement)
 
     @contextmanager
     def _commit(self) -> Iterator[None]:
-        self._base.execute("BEGIN IMMEDIATE")
+        self._database.execute("BEGIN IMMEDIATE")
         try:
             yield
-            self._base.execute("COMMIT")
+            self._database.execute("COMMIT")
         except BaseException:
-            if self._base.in_transaction:
-                self._base.execute("ROLLBACK")
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
             raise
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._lock, self._usable("read", "name another file, or move this one away"):
-            return self._base.execute(query, values).fetchall()
+            return self._database.execute(query, values).fetchall()
 
     @contextmanager
     def _usable(self, what: str, advice: str) -> Iterator[None]:
@@ -195,14 +204,14 @@ class Outbox:
             ) from error
 
 
-def journal(version: tuple[int, ...]) -> str:
-    """Choose how SQLite keeps its promise.
+def journal_mode(version: tuple[int, ...]) -> str:
+    """Return the journal mode in which SQLite keeps its promise.
 
     A write-ahead log is quickest. Until 3.51.3 (3.50.7, 3.44.6) it could damage a file that two
     processes write to; there a journal beside the file does the same with one more sync.
 
-    >>> journal((3, 40, 1)), journal((3, 50, 7)), journal((3, 51, 2)), journal((3, 52, 0))
-    ('PERSIST', 'WAL', 'PERSIST', 'WAL')
+    >>> [journal_mode(version) for version in ((3, 40, 1), (3, 50, 7), (3, 51, 2), (3, 52, 0))]
+    ['PERSIST', 'WAL', 'PERSIST', 'WAL']
     """
     fixed = version >= (3, 51, 3) or any(
         version[:2] == since[:2] and version >= since for since in ((3, 50, 7), (3, 44, 6))

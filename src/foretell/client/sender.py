@@ -1,69 +1,70 @@
 """The sender: one thread that empties an outbox into the service.
 
-It sends what waits in batches, the oldest first, the same ids on every try, and lets go only of
+It sends what waits in batches, the oldest first, the same ids on every try, and removes only
 what the service answered for. It never gives up on network trouble. What the service rejects is
 set aside; a key that it refuses stops the sending until the next flush.
 """
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
-from foretell.client import calls as wire
-from foretell.client.at_exit import at_end
-from foretell.client.backoff import asked_wait, wait
+from foretell.client import calls
+from foretell.client.backoff import backoff, retry_after
 from foretell.client.errors import OutboxUnusable, ServiceRefused, ServiceUnavailable
-from foretell.client.outbox import Outbox, Row
-from foretell.client.transport import Blocking
+from foretell.client.outbox import Outbox, WaitingEvent
+from foretell.client.transport import REQUEST_TIMEOUT, SyncTransport
 from foretell.errors import ForetellError
+from foretell.protocol import Receipt
 
-LARGEST = 500
-"""Events in one batch."""
-PATIENCE = 10.0
-"""Seconds that a batch may take."""
-IDLE = 30.0
+MAX_SENT_EVENTS = 500
+"""Events in one batch: fewer than a service takes, so that one is soon answered."""
+IDLE_SECONDS = 30.0
 """Seconds after which an idle sender looks for what others left behind."""
-GRACE = 0.1
+STOP_SECONDS = 0.1
 """Seconds that a sender has to stop when there is no time left."""
 
 _log = logging.getLogger("foretell.client")
 
 
 class Sender:
-    """Owns an outbox, a connection and the thread that works them."""
+    """Owns an outbox, a transport and the thread that empties the one through the other."""
 
-    def __init__(self, outbox: Outbox, http: Blocking) -> None:
+    def __init__(self, outbox: Outbox, transport: SyncTransport) -> None:
         """Start with what an earlier process left behind."""
         self.outbox = outbox
         self.trouble: ForetellError | None = None
-        self._http = http
+        self._transport = transport
         self._changed = threading.Condition()
-        self._fresh = False
+        self._has_new = False
         self._urgent = False
         self._closing = False
         self._refused: ServiceRefused | None = None
         self._up_to = outbox.head()
-        self._largest = LARGEST
-        self._told: set[int] = set()
+        self._batch_size = MAX_SENT_EVENTS
+        self._logged: set[int] = set()
         self._tries = 0
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._run, name="foretell-sender", daemon=True)
         self._thread.start()
-        self._take_back = at_end(self.close)
+        self._cancel_close_at_exit = _at_exit(self.close)
 
     def put(self, body: bytes) -> None:
         """Keep an event, and have it sent: at once, unless the service is in trouble."""
         self.outbox.put(body)
         with self._changed:
-            self._fresh = True
+            self._has_new = True
             self._changed.notify_all()
 
     def flush(self, timeout: float) -> bool:
-        """Wait until all that waits now is sent; False: some of it is not.
+        """Wait until all that waits now is sent; return whether it is.
 
         What waits is tried at once, also with a key that was refused: if it is refused again,
         that is raised.
@@ -90,10 +91,10 @@ class Sender:
         """
         if self._closing or self._process != os.getpid():
             return
-        self._take_back()
+        self._cancel_close_at_exit()
         end = time.monotonic() + timeout
         try:
-            self._empty(timeout)
+            self._send_rest(timeout)
         except ForetellError as error:
             _log.warning("not everything was sent: %s", error)
         finally:
@@ -101,110 +102,131 @@ class Sender:
                 self._closing = True
                 self._changed.notify_all()
         left = end - time.monotonic()
-        self._thread.join(min(max(left, GRACE), threading.TIMEOUT_MAX))
+        self._thread.join(min(max(left, STOP_SECONDS), threading.TIMEOUT_MAX))
 
-    def _empty(self, timeout: float) -> None:
+    def _send_rest(self, timeout: float) -> None:
         sent = False
         with suppress(ServiceRefused):
             sent = self.flush(timeout)
         if not sent:
-            _log.warning("not everything was sent: %s", self.outbox.fate())
+            _log.warning("not everything was sent: %s", self.outbox.what_remains())
 
     def _run(self) -> None:
         try:
-            while self._rest(self._step()):
+            while self._sleep(self._send_next()):
                 pass
         finally:
-            self._http.close()
+            self._transport.close()
             self.outbox.close()
 
-    def _rest(self, seconds: float | None) -> bool:
+    def _sleep(self, seconds: float | None) -> bool:
         with self._changed:
             self._changed.notify_all()
-            self._changed.wait_for(self._called, seconds)
-            self._fresh = self._urgent = False
+            self._changed.wait_for(self._is_awake, seconds)
+            self._has_new = self._urgent = False
             return not self._closing
 
-    def _called(self) -> bool:
-        return self._closing or self._urgent or (self._fresh and self.trouble is None)
+    def _is_awake(self) -> bool:
+        return self._closing or self._urgent or (self._has_new and self.trouble is None)
 
-    def _step(self) -> float | None:
-        """Send one batch; give the seconds until the next one, None: when it is asked for."""
+    def _send_next(self) -> float | None:
+        """Send one batch; return the seconds until the next one, None: when it is asked for."""
         try:
-            rows = self.outbox.take(self._largest, self._up_to)
-            if rows:
-                return self._send(rows)
+            events = self.outbox.take(self._batch_size, self._up_to)
+            if events:
+                return self._send(events)
         except OutboxUnusable as error:
-            return self._later(error)
+            return self._retry_later(error)
         except Exception as error:  # noqa: BLE001 - what waits must be sent, whatever this was
-            return self._later(ForetellError(f"the sending failed, and is tried again: {error!r}"))
-        self._well()
-        return IDLE
+            return self._retry_later(
+                ForetellError(f"the sending failed, and is tried again: {error!r}")
+            )
+        self._recover()
+        return IDLE_SECONDS
 
-    def _send(self, rows: list[Row]) -> float | None:
-        outcome = self._http.send(wire.batch([row.body for row in rows]), PATIENCE)
+    def _send(self, events: list[WaitingEvent]) -> float | None:
+        result = self._transport.send(
+            calls.batch_call([event.body for event in events]), REQUEST_TIMEOUT
+        )
         try:
-            receipts = wire.receipts(outcome, len(rows))
+            receipts = calls.read_receipts(result, len(events))
         except (ServiceRefused, ServiceUnavailable) as error:
-            return self._failed(rows, error, asked_wait(outcome))
-        self._settle(rows, receipts)
-        self._well()
-        self._largest = min(LARGEST, 2 * self._largest)
+            return self._failed(events, error, retry_after(result))
+        self._settle(events, receipts)
+        self._recover()
+        self._batch_size = min(MAX_SENT_EVENTS, 2 * self._batch_size)
         return 0.0
 
     def _failed(
-        self, rows: list[Row], error: ServiceRefused | ServiceUnavailable, asked: float
+        self, events: list[WaitingEvent], error: ServiceRefused | ServiceUnavailable, wait: float
     ) -> float | None:
         refused = isinstance(error, ServiceRefused)
         if error.status == 413 or (refused and error.status in {400, 422}):
-            self._largest = max(1, len(rows) // 2)
-            if len(rows) > 1:
+            self._batch_size = max(1, len(events) // 2)
+            if len(events) > 1:
                 return 0.0
             if refused:
-                self._let_go([], [(rows[0], str(error))])
+                self._remove([], [(events[0], str(error))])
                 return 0.0
         if isinstance(error, ServiceRefused) and error.status in {401, 403}:
-            self._trouble(error)
+            self._set_trouble(error)
             self._refused = error
             return None
-        return asked + self._later(error)
+        return wait + self._retry_later(error)
 
-    def _settle(self, rows: list[Row], receipts: list[wire.Receipt]) -> None:
+    def _settle(self, events: list[WaitingEvent], receipts: list[Receipt]) -> None:
         done, rejected = [], []
-        for row, receipt in zip(rows, receipts, strict=True):
+        for event, receipt in zip(events, receipts, strict=True):
             if receipt.status == "rejected":
-                rejected.append((row, receipt.detail or "no reason was given"))
+                rejected.append((event, receipt.detail or "no reason was given"))
             else:
-                done.append(row)
-        self._let_go(done, rejected)
+                done.append(event)
+        self._remove(done, rejected)
 
-    def _let_go(self, done: list[Row], rejected: list[tuple[Row, str]]) -> None:
-        for row, reason in rejected:  # said first: once they are settled, a flush returns
-            if row.seq not in self._told:
-                self._told.add(row.seq)
-                text = row.body.decode(errors="replace")
+    def _remove(self, done: list[WaitingEvent], rejected: list[tuple[WaitingEvent, str]]) -> None:
+        for event, reason in rejected:  # logged first: once they are settled, a flush returns
+            if event.seq not in self._logged:
+                self._logged.add(event.seq)
+                text = event.body.decode(errors="replace")
                 _log.warning("the service rejected %s: %s", text, reason)
         try:
             self.outbox.settle(
-                [row.seq for row in done], [(row.seq, reason) for row, reason in rejected]
+                [event.seq for event in done], [(event.seq, reason) for event, reason in rejected]
             )
         except OutboxUnusable:
-            self._largest = max(1, (len(done) + len(rejected)) // 2)
+            self._batch_size = max(1, (len(done) + len(rejected)) // 2)
             raise
-        self._told.difference_update(row.seq for row, _ in rejected)
+        self._logged.difference_update(event.seq for event, _ in rejected)
 
-    def _later(self, error: ForetellError) -> float:
-        self._trouble(error)
+    def _retry_later(self, error: ForetellError) -> float:
+        self._set_trouble(error)
         self._tries += 1
-        return wait(self._tries, 0.1, 30.0)
+        return backoff(self._tries, 0.1, 30.0)
 
-    def _trouble(self, error: ForetellError) -> None:
+    def _set_trouble(self, error: ForetellError) -> None:
         if self.trouble is None:
             _log.warning("feedback waits in the outbox: %s", error)
         self.trouble = error
 
-    def _well(self) -> None:
+    def _recover(self) -> None:
         if self.trouble is not None:
             _log.info("feedback is sent again")
         self.trouble = None
         self._tries = 0
+
+
+def _at_exit(close: Callable[[], None]) -> Callable[[], None]:
+    """Have `close` called when the process ends normally; return a function that cancels that.
+
+    A child that multiprocessing forked ends without `atexit`, but not without its finalizers.
+    """
+    atexit.register(close)
+    util = sys.modules.get("multiprocessing.util")
+    finalizer = util.Finalize(None, close, exitpriority=0) if util is not None else None
+
+    def cancel() -> None:
+        atexit.unregister(close)
+        if finalizer is not None:
+            finalizer.cancel()
+
+    return cancel

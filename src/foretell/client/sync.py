@@ -1,4 +1,4 @@
-"""The client for code that waits."""
+"""The blocking client."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from foretell.client import calls as wire
-from foretell.client.base import PATIENCE, Base, Rejected
-from foretell.client.decision import Decision
-from foretell.client.events import Event, new_id
-from foretell.client.fallback import Fallback
-from foretell.client.transport import Blocking
+from foretell.client.base import BaseClient
+from foretell.client.calls import decision_call, new_campaign_call, read, report_call
+from foretell.client.checks import new_id
+from foretell.client.decision import Fallback, ServiceDecision
+from foretell.client.outbox import RejectedEvent
+from foretell.client.transport import REQUEST_TIMEOUT, SyncTransport
+from foretell.protocol import FeedbackItem
 
 
-class Client(Base[str | None]):
+class Client(BaseClient[str | None]):
     """Asks a service for decisions and reports what became of them, from any thread.
 
     A decision takes at most `timeout` seconds, over all its tries. With a `fallback` (an action,
@@ -41,7 +42,7 @@ class Client(Base[str | None]):
     ) -> None:
         """Check the settings; connections, the outbox and its thread come with the first use."""
         super().__init__(url, key=key, timeout=timeout, fallback=fallback, outbox=outbox)
-        self._http = Blocking(self._site)
+        self._transport = SyncTransport(self._address)
 
     def decide(
         self,
@@ -52,41 +53,43 @@ class Client(Base[str | None]):
         decision_key: str | None = None,
         context: dict[str, Any] | None = None,
         fallback: Fallback | None = None,
-    ) -> Decision[str | None]:
+    ) -> ServiceDecision[str | None]:
         """Choose an action, among the eligible ones where some are named.
 
-        The same `decision_key` gives the same decision; without one, each call has its own.
+        The same `decision_key` leads to the same decision; without one, each call has its own.
         """
-        self._enter()
-        call = wire.decision(campaign, unit, eligible, decision_key or new_id(), context)
-        outcome = self._http.ask(call, self._timeout)
-        return self._decided(outcome, campaign, eligible, fallback)
+        self._check_usable()
+        call = decision_call(campaign, unit, eligible, decision_key or new_id(), context)
+        result = self._transport.send_with_retries(call, self._timeout)
+        return self._decision(result, campaign, eligible, fallback)
 
     def flush(self, timeout: float = 10.0) -> bool:
-        """Wait until all feedback given so far is sent; False: some of it is not yet.
+        """Wait until all feedback so far is sent; return whether it is.
 
         A key that is refused (401, 403) is raised as ServiceRefused.
         """
         return self._flush(timeout)
 
-    def rejected(self) -> list[Rejected]:
+    def rejected(self) -> list[RejectedEvent]:
         """Return the events that the service will never take, and why, oldest first."""
         return self._rejected()
 
     def create_campaign(self, **fields: Any) -> dict[str, Any]:
-        """Make a campaign: at least `name`, `actions` and `signals`; give it as it is set."""
-        self._enter()
-        return wire.read(self._http.send(wire.new_campaign(fields), PATIENCE), dict[str, Any])
+        """Make a campaign from at least `name`, `actions` and `signals`; return it as it is set."""
+        self._check_usable()
+        result = self._transport.send(new_campaign_call(fields), REQUEST_TIMEOUT)
+        return read(result, dict[str, Any])
 
     def report(self, campaign: str) -> dict[str, Any]:
-        """Return what a campaign has come to."""
-        self._enter()
-        return wire.read(self._http.ask(wire.report(campaign), PATIENCE), dict[str, Any])
+        """Return the report of a campaign."""
+        self._check_usable()
+        result = self._transport.send_with_retries(report_call(campaign), REQUEST_TIMEOUT)
+        return read(result, dict[str, Any])
 
     def close(self, timeout: float = 2.0) -> None:
         """Send what can be sent in this time, and stop; the rest stays in the outbox file."""
         if self._close(timeout):
-            self._http.close()
+            self._transport.close()
 
     def __enter__(self) -> Self:
         return self
@@ -99,5 +102,5 @@ class Client(Base[str | None]):
     ) -> None:
         self.close()
 
-    def _keep(self, event: Event | None) -> str | None:
-        return self._put(event)
+    def _keep_event(self, event: FeedbackItem | None) -> str | None:
+        return self._put_event(event)

@@ -1,111 +1,53 @@
-"""How a call travels: the only place that knows the HTTP library, once blocking, once awaited.
+"""How a call travels: the only place that sends with the HTTP library, blocking or awaited.
 
-Nothing is raised for what can happen on a network: no answer is an outcome too. The library is
-imported when a client is made, as it takes longer than all the rest.
+Whatever can happen on a network is a result, and no exception: no answer is one too. Redirects are
+not followed, so that a key goes nowhere else. The library is imported when a client is made, as it
+takes longer than all the rest.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import re
 import ssl
 import threading
 import time
-from contextlib import aclosing, closing
+from collections.abc import Iterator
+from contextlib import aclosing, closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from foretell.client.backoff import Budget
-from foretell.client.calls import Call, Lost, Outcome, Reply
-from foretell.client.deadline import Timeouts, heed
-from foretell.client.errors import ClientClosed
-from foretell.errors import InvalidInput, MissingExtra
+from foretell.client.address import ServiceAddress
+from foretell.client.backoff import RetryBudget
+from foretell.client.calls import ApiCall, CallResult, HttpReply, NoAnswer
+from foretell.client.deadline import PhaseTimeouts, enforce_deadline
+from foretell.client.errors import ClientClosed, ServiceUnavailable
 
 if TYPE_CHECKING:
     import httpx2
 
+REQUEST_TIMEOUT = 10.0
+"""Seconds that a request may take which is no decision."""
 
-LONGEST = 2000
-"""Characters of an address: there is always room for the path of a call."""
-
-LARGEST = 16 * 2**20
-"""Bytes of an answer: a service never gives as many."""
+MAX_REPLY_BYTES = 16 * 2**20
+"""Bytes of an answer that is held in memory: a service never sends as many."""
 
 CLOSED = "this client is closed: make another one"
 
 
-class Site(NamedTuple):
-    """Where the service is, and what every request to it carries."""
-
-    url: str
-    headers: dict[str, str]
-
-    @classmethod
-    def of(cls, url: str, key: str | None) -> Site:
-        """Check an address and a key."""
-        try:
-            import httpx2
-        except ImportError as error:
-            raise MissingExtra(
-                "foretell.Client needs httpx2, which is not installed: "
-                "install it with pip install 'foretell[client]'"
-            ) from error
-        try:
-            parsed = httpx2.URL(url)
-        except (httpx2.InvalidURL, TypeError):
-            parsed = httpx2.URL("")
-        if not _is_address(parsed):
-            raise InvalidInput(
-                f"a service has an address like 'http://localhost:8000', got {url!r}: "
-                f"a key goes into key="
-            )
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",  # a packed answer could be of any size
-        }
-        if key is not None:
-            if not isinstance(key, str) or not re.fullmatch("[!-~]+", key):
-                raise InvalidInput(
-                    "a key is made of letters, digits and signs: check how it is read"
-                )
-            headers["Authorization"] = f"Bearer {key}"
-        return cls(str(url).rstrip("/"), headers)
-
-    def request(self, call: Call) -> httpx2.Request:
-        """Write a call as a request."""
-        import httpx2
-
-        address = self.url + call.path
-        return httpx2.Request(call.method, address, headers=self.headers, content=call.body)
-
-
-def _is_address(url: httpx2.URL) -> bool:
-    """Return whether a service can be at this address, be it there or not."""
-    try:
-        url.raw_host.decode("ascii").encode("idna")  # as every connection will
-    except UnicodeError:
-        return False
-    port = 1 if url.port is None else url.port
-    whole = url.scheme in {"http", "https"} and url.raw_host and 1 <= port <= 65535
-    more = url.userinfo or url.query or url.fragment or len(str(url)) > LONGEST
-    return bool(whole and not more)
-
-
-class Blocking:
+class SyncTransport:
     """Sends calls from any thread and waits for the answers, over connections that are kept."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, address: ServiceAddress) -> None:
         """Connect when first asked."""
         import httpx2
 
-        self._site = site
+        self._address = address
         self._http = httpx2.Client(timeout=None, verify=_tls())
 
-    def send(self, call: Call, seconds: float) -> Outcome:
-        """Send a call once."""
-        request = self._site.request(call)
-        request.extensions |= {"timeout": Timeouts(seconds), "trace": heed}
+    def send(self, call: ApiCall, seconds: float) -> CallResult:
+        """Send a call once; all of it may take so many seconds."""
+        request = self._address.request(call)
+        request.extensions |= {"timeout": PhaseTimeouts(seconds), "trace": enforce_deadline}
         body = _Body()
         try:
             with closing(self._http.send(request, stream=True)) as response:
@@ -114,38 +56,90 @@ class Blocking:
         except Exception as error:
             if self._http.is_closed:
                 raise ClientClosed(CLOSED) from error
-            return _lost(error, seconds)
+            return _no_answer(error, seconds)
         return _reply(response, body)
 
-    def ask(self, call: Call, seconds: float) -> Outcome:
+    def send_with_retries(self, call: ApiCall, seconds: float) -> CallResult:
         """Send a call until there is an answer or the time is over."""
-        budget = Budget(seconds)
+        budget = RetryBudget(seconds)
         while True:
-            outcome = self.send(call, budget.left())
-            wait = budget.wait(outcome)
+            result = self.send(call, budget.left())
+            wait = budget.wait(result)
             if wait is None:
-                return outcome
+                return result
             time.sleep(wait)
+
+    @contextmanager
+    def stream(self, call: ApiCall, idle_seconds: float) -> Iterator[StreamedReply]:
+        """Send a call once, and read its answer part by part.
+
+        It may take as long as it likes, but not `idle_seconds` without a byte. What goes wrong on
+        the network is raised as ServiceUnavailable.
+        """
+        import httpx2
+
+        request = self._address.request(call)
+        request.extensions["timeout"] = httpx2.Timeout(idle_seconds).as_dict()
+        with _raised(idle_seconds):
+            response = self._http.send(request, stream=True)
+        with closing(response):
+            yield StreamedReply(response, idle_seconds)
 
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
 
 
-class Awaited:
+class StreamedReply(NamedTuple):
+    """An answer whose body is still on its way."""
+
+    response: httpx2.Response
+    idle_seconds: float
+
+    @property
+    def status(self) -> int:
+        """The status of the answer."""
+        return self.response.status_code
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the answer, without its parameters."""
+        media: str = self.response.headers.get("Content-Type", "")
+        return media.partition(";")[0].strip().lower()
+
+    @property
+    def has_length(self) -> bool:
+        """Whether the answer says how long it is; the library notices one that is cut off."""
+        return "Content-Length" in self.response.headers
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield the body as it comes."""
+        with _raised(self.idle_seconds):
+            yield from self.response.iter_raw()
+
+    def read(self) -> HttpReply:
+        """Read the body into memory."""
+        body = _Body()
+        with _raised(self.idle_seconds):
+            for part in self.response.iter_raw():
+                body.add(part)
+        return _reply(self.response, body)
+
+
+class AsyncTransport:
     """Sends calls from event loops, in each of them over connections that are kept for it."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, address: ServiceAddress) -> None:
         """Connect when first asked."""
-        self._site = site
+        self._address = address
         self._lock = threading.Lock()
         self._pools: dict[asyncio.AbstractEventLoop, httpx2.AsyncClient] = {}
         self._closed = False
         _tls()
 
-    async def send(self, call: Call, seconds: float) -> Outcome:
-        """Send a call once."""
-        request = self._site.request(call)
+    async def send(self, call: ApiCall, seconds: float) -> CallResult:
+        """Send a call once; all of it may take so many seconds."""
+        request = self._address.request(call)
         http = self._pool()
         body = _Body()
         try:
@@ -159,21 +153,21 @@ class Awaited:
         except Exception as error:
             if http.is_closed:
                 raise ClientClosed(CLOSED) from error
-            return _lost(error, seconds)
+            return _no_answer(error, seconds)
         return _reply(response, body)
 
-    async def ask(self, call: Call, seconds: float) -> Outcome:
+    async def send_with_retries(self, call: ApiCall, seconds: float) -> CallResult:
         """Send a call until there is an answer or the time is over."""
-        budget = Budget(seconds)
+        budget = RetryBudget(seconds)
         while True:
-            outcome = await self.send(call, budget.left())
-            wait = budget.wait(outcome)
+            result = await self.send(call, budget.left())
+            wait = budget.wait(result)
             if wait is None:
-                return outcome
+                return result
             await asyncio.sleep(wait)
 
     async def close(self) -> None:
-        """Close the connections of the loop that runs; another loop's end with it."""
+        """Close the connections of the running loop; those of another loop end with it."""
         self._closed = True
         with self._lock:
             http = self._pools.pop(asyncio.get_running_loop(), None)
@@ -181,7 +175,7 @@ class Awaited:
             await http.aclose()
 
     def _pool(self) -> httpx2.AsyncClient:
-        """Return the connections of the loop that runs, and let go of those of loops that ended."""
+        """Return the connections of the running loop, and let go of those of loops that ended."""
         import httpx2
 
         if self._closed:
@@ -197,11 +191,11 @@ class Awaited:
 
 
 class _Body(bytearray):
-    """What an answer has brought so far."""
+    """What has come of an answer so far."""
 
     def add(self, part: bytes) -> None:
         self += part
-        if len(self) > LARGEST:
+        if len(self) > MAX_REPLY_BYTES:
             raise _TooLong
 
 
@@ -217,8 +211,8 @@ def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _reply(response: httpx2.Response, body: _Body) -> Reply:
-    return Reply(
+def _reply(response: httpx2.Response, body: _Body) -> HttpReply:
+    return HttpReply(
         response.status_code,
         bytes(body),
         response.headers.get("Content-Type", ""),
@@ -226,11 +220,29 @@ def _reply(response: httpx2.Response, body: _Body) -> Reply:
     )
 
 
-def _lost(error: Exception, seconds: float) -> Lost:
+@contextmanager
+def _raised(seconds: float) -> Iterator[None]:
+    """Raise what goes wrong on the network as ServiceUnavailable."""
+    import httpx2
+
+    try:
+        yield
+    except (
+        httpx2.HTTPError,
+        httpx2.StreamError,
+        _TooLong,
+        ConnectionError,
+        TimeoutError,
+        ValueError,
+    ) as error:
+        raise ServiceUnavailable(_no_answer(error, seconds).why) from error
+
+
+def _no_answer(error: Exception, seconds: float) -> NoAnswer:
     import httpx2
 
     if isinstance(error, _TooLong):
-        return Lost(f"the service answered with more than {LARGEST // 2**20} MB")
+        return NoAnswer(f"the service answered with more than {MAX_REPLY_BYTES // 2**20} MB")
     if isinstance(error, TimeoutError | httpx2.TimeoutException):
-        return Lost(f"the service gave no answer within {seconds:.3g} s")
-    return Lost(f"the service cannot be reached: {str(error) or type(error).__name__}")
+        return NoAnswer(f"the service gave no answer within {seconds:.3g} s")
+    return NoAnswer(f"the service cannot be reached: {str(error) or type(error).__name__}")

@@ -1,4 +1,4 @@
-"""Answers that tell what the log holds."""
+"""Answers that show what the log holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent to the service: strict structs, checked while they are read."""
+"""The bodies of requests: an unknown field is refused, and what has its default is not sent."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from foretell.protocol.words import (
 )
 
 
-class RequestBody(Struct, forbid_unknown_fields=True):
-    """A body that is sent to us."""
+class RequestBody(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The body of a request."""
 
 
 class NewCampaign(RequestBody):
@@ -74,7 +74,7 @@ class ActionPatch(RequestBody):
 
 
 class DecisionRequest(RequestBody):
-    """A decision that is asked for."""
+    """A request for a decision."""
 
     unit: Id | None = None
     eligible: Annotated[list[Name], Meta(min_length=1, max_length=MOST_ACTIONS)] | None = None
@@ -107,16 +107,16 @@ class FeedbackItem(RequestBody):
     """One event of a batch: with `signal` it is a signal, else a reward."""
 
     decision_id: Annotated[str, Meta(min_length=1, max_length=200)]
+    event_id: Id | None = None
     signal: Name | None = None
     value: float | None = None
     kind: FeedbackKind = "reward"
     target: Id | None = None
-    event_id: Id | None = None
     occurred_at: Moment | None = None
 
 
 class EventBatch(RequestBody):
-    """Events to take in, each for itself."""
+    """Events to take in, each on its own."""
 
     events: Annotated[list[Raw], Meta(min_length=1, max_length=MAX_BATCH_EVENTS)]
 

@@ -1,4 +1,4 @@
-"""What the service answers."""
+"""The bodies of answers: a client ignores the fields of a newer service that it does not know."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from foretell.protocol.words import (
     ActionStatus,
+    AnyMode,
     CampaignStatus,
-    Mode,
     ReceiptStatus,
     Scope,
     Silence,
@@ -42,7 +42,7 @@ class CampaignView(Struct):
     sticky: bool
     created_at: str
     version: int
-    """The line of the log that set it so: also its ETag."""
+    """The number of the record that set it so: also its ETag."""
 
 
 class CampaignList(Struct):
@@ -59,7 +59,7 @@ class DecisionAnswer(Struct):
     propensity: float
     policy: str
     reward_due_at: str
-    mode: Mode
+    mode: AnyMode
 
 
 class Receipt(Struct, omit_defaults=True):
@@ -153,7 +153,7 @@ class SignalReportRow(Struct):
 
 
 class LogReport(Struct):
-    """Where the log stands: the same head and time give the same hash on any replay."""
+    """Where the log stands: the same head and time lead to the same hash on any replay."""
 
     head: int
     as_of: str

@@ -1,8 +1,8 @@
-"""Words that requests and answers share, with what they may be."""
+"""Words, types and limits that requests and answers share."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
@@ -24,11 +24,17 @@ MOST_ACTIONS, MOST_SIGNALS = 10_000, 100
 """Of one campaign."""
 MAX_BATCH_EVENTS = 2000
 """Events that one batch may hold."""
+SQLITE_MEDIA_TYPE = "application/vnd.sqlite3"
+"""What a backup is, and what a restore takes."""
+SILENT = "none"
+"""The signal that silence becomes, where silence is an outcome."""
 
 Silence = Literal["default", "unknown"]
 CampaignStatus = Literal["draft", "running", "paused", "stopped"]
 ActionStatus = Literal["active", "paused", "retired"]
 Scope = Literal["decide", "feedback", "read", "admin"]
 Mode = Literal["policy", "explore", "holdout", "sticky"]
+AnyMode = Annotated[str, Meta(extra_json_schema={"enum": sorted(get_args(Mode))})]
+"""A mode in an answer: one of ours, or a newer service's, which a client takes as it is."""
 FeedbackKind = Literal["reward", "adjust", "retract"]
 ReceiptStatus = Literal["accepted", "duplicate", "late", "parked", "rejected"]

@@ -1,58 +1,80 @@
 """Log lines of a server, for people or as JSON: everything that is logged goes the same way.
 
-Nobody logs a key, a body or the value of a variable. As a last net, what looks like a key is
+Nobody logs a key, a body or the value of a variable. As a last net, whatever looks like a key is
 blotted out, and tracebacks show lines of code alone.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
-import structlog
-
 _KEY = re.compile(r"ftk_[\w-]+")
+_OWN_ATTRIBUTES = {*vars(logging.makeLogRecord({})), "message", "taskName"}
+"""What every record has; the rest of its attributes were given as `extra`."""
+_BARE = re.compile(r"[^\s=\"']*")
+"""What needs no quotes on a line for people."""
 
 
 def set_up_logging(level: str, *, as_json: bool) -> None:
     """Send log lines to standard error, if it is open, one each; other libraries only warn."""
     handler = logging.NullHandler() if sys.stderr is None else logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_formatter(as_json=as_json))
+    handler.setFormatter(JsonFormatter() if as_json else ConsoleFormatter())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("foretell").setLevel(level.upper())
 
 
-def _formatter(*, as_json: bool) -> logging.Formatter:
-    if as_json:
-        shown: list[Any] = [
-            structlog.processors.format_exc_info,
-            structlog.processors.EventRenamer("message"),
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ]
-    else:
-        shown = [
-            structlog.dev.ConsoleRenderer(
-                colors=sys.stderr is not None and sys.stderr.isatty(),
-                exception_formatter=structlog.dev.plain_traceback,
-            )
-        ]
-    return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[
-            structlog.stdlib.add_log_level,
-            structlog.stdlib.ExtraAdder(),
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-        ],
-        processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            *shown,
-            _without_keys,
-        ],
-    )
+class JsonFormatter(logging.Formatter):
+    """Writes a record as one JSON object on one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        fields: dict[str, Any] = {"level": record.levelname.lower(), **_extras(record)}
+        fields["timestamp"] = _timestamp(record)
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            fields["stack_info"] = record.stack_info
+        fields["message"] = record.getMessage()
+        return _without_keys(json.dumps(fields, ensure_ascii=False, default=repr))
 
 
-def _without_keys(_logger: Any, _method: str, line: Any) -> str:
+class ConsoleFormatter(logging.Formatter):
+    """Writes a record for people: its time, level, message and fields, then its traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record, and below it the lines of its traceback."""
+        fields = " ".join(
+            f"{name}={_word(value)}" for name, value in sorted(_extras(record).items())
+        )
+        head = f"{_timestamp(record)} [{record.levelname.lower():<9}]"
+        text = f"{head} {record.getMessage():<30} {fields}".rstrip()
+        if record.exc_info:
+            text += "\n" + self.formatException(record.exc_info)
+        if record.stack_info:
+            text += "\n" + record.stack_info
+        return _without_keys(text)
+
+
+def _extras(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name not in _OWN_ATTRIBUTES}
+
+
+def _timestamp(record: logging.LogRecord) -> str:
+    moment = datetime.fromtimestamp(record.created, UTC)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _word(value: object) -> str:
+    text = str(value)
+    return text if _BARE.fullmatch(text) else repr(text)
+
+
+def _without_keys(line: str) -> str:
     return _KEY.sub("ftk_…", line)

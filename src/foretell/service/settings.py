@@ -1,13 +1,14 @@
-"""The settings of a server: from flags, else the environment, else a TOML file, else a default.
+"""The settings of a server.
 
 Each is a field of one struct, which also holds its words for `foretell serve --help` and for the
-table in docs/live.md.
+table in docs/live.md. `foretell serve` puts them together: from flags, else the environment, else
+a TOML file, else the default.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
 
@@ -16,15 +17,15 @@ from msgspec import Meta, Struct
 
 from foretell.errors import InvalidInput, UnknownName
 
-PREFIX = "FORETELL_"
-"""What the name of a setting follows in the environment, in capitals."""
+ENV_PREFIX = "FORETELL"
+"""In the environment a setting is called this, an underscore, and its name, all in capitals."""
 ADMIN_KEY = "FORETELL_ADMIN_KEY"
 """The variable with the first admin key: flags are seen by others, and files are copied."""
 
 
-def _is(must: str, words: str, **bounds: Any) -> Meta:
-    """Tell what a setting must be, and what it is for."""
-    return Meta(description=words, extra={"must": must}, **bounds)
+def _meta(must_be: str, description: str, **bounds: Any) -> Meta:
+    """Return what a setting must be, and what it is for."""
+    return Meta(description=description, extra={"must_be": must_be}, **bounds)
 
 
 _BYTES = {"ge": 1024, "le": 1 << 30}
@@ -32,21 +33,21 @@ _SECONDS = {"gt": 0, "le": 366 * 86400}
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """All that can be set."""
+    """All that can be set of a server."""
 
     db: Annotated[
-        str, _is("the name of a file", "The database; made where there is none.", min_length=1)
+        str, _meta("the name of a file", "The database; made where there is none.", min_length=1)
     ] = "foretell.db"
     host: Annotated[
-        str, _is("a name or an address", "Where to listen; 0.0.0.0 is everywhere.", min_length=1)
+        str, _meta("a name or an address", "Where to listen; 0.0.0.0 is everywhere.", min_length=1)
     ] = "127.0.0.1"
     port: Annotated[
         int,
-        _is("a whole number from 0 to 65535", "TCP port; 0 picks a free one.", ge=0, le=65535),
+        _meta("a whole number from 0 to 65535", "TCP port; 0 picks a free one.", ge=0, le=65535),
     ] = 8000
     durability: Annotated[
         Literal["full", "relaxed"],
-        _is(
+        _meta(
             "full or relaxed",
             "full: a 2xx is on disk. relaxed: decisions are answered before their fsync, and "
             "survive a crash of the process, not a power cut.",
@@ -55,7 +56,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     time_scale: (
         Annotated[
             float,
-            _is(
+            _meta(
                 "a number above 0, at most 1000000",
                 "Run a new test database at this many times the speed of the clock.",
                 gt=0,
@@ -66,23 +67,23 @@ class Settings(Struct, frozen=True, kw_only=True):
     ) = None
     log_format: Annotated[
         Literal["console", "json"],
-        _is("console or json", "How log lines are written, to standard error."),
+        _meta("console or json", "How log lines are written, to standard error."),
     ] = "console"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        _is("debug, info, warning or error", "The least that is logged."),
+        _meta("debug, info, warning or error", "The least that is logged."),
     ] = "info"
     max_body: Annotated[
         int,
-        _is("a whole number from 1024 to 2^30", "Bytes of a body; 413 over it.", **_BYTES),
+        _meta("a whole number from 1024 to 2^30", "Bytes of a body; 413 over it.", **_BYTES),
     ] = 1 << 20
     max_batch: Annotated[
         int,
-        _is("a whole number from 1024 to 2^30", "Bytes of a batch; 413 over it.", **_BYTES),
+        _meta("a whole number from 1024 to 2^30", "Bytes of a batch; 413 over it.", **_BYTES),
     ] = 4 << 20
     max_in_flight: Annotated[
         int,
-        _is(
+        _meta(
             "a whole number from 1 to 1000000",
             "Requests served at the same time; 429 over it.",
             ge=1,
@@ -91,7 +92,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 1000
     scrub_seconds: Annotated[
         float,
-        _is(
+        _meta(
             "a number of seconds above 0, at most a year",
             "Pause between two checks of everything that is stored.",
             **_SECONDS,
@@ -99,7 +100,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 3600.0
     drain_seconds: Annotated[
         int,
-        _is(
+        _meta(
             "a whole number of seconds from 1 to 3600",
             "How long requests in flight may take to finish at a stop.",
             ge=1,
@@ -108,53 +109,53 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 10
 
 
-class Setting(NamedTuple):
+class SettingInfo(NamedTuple):
     """One setting, as people meet it."""
 
     name: str
     kind: Any
     default: Any
-    must: str
-    words: str
+    must_be: str
+    description: str
 
     @property
     def flag(self) -> str:
-        """Return its flag."""
+        """Its flag."""
         return "--" + self.name.replace("_", "-")
 
     @property
     def variable(self) -> str:
-        """Return its name in the environment."""
-        return PREFIX + self.name.upper()
+        """Its name in the environment."""
+        return f"{ENV_PREFIX}_{self.name.upper()}"
 
     @property
-    def shown(self) -> str:
-        """Return its default, as it would be written."""
+    def default_text(self) -> str:
+        """Its default, as it would be written."""
         if self.default is None:
             return "none"
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
     @property
     def form(self) -> str:
-        """Return the form of its values in a few signs: INTEGER, NUMBER, TEXT, or the choices."""
+        """The form of its values in a few signs: INTEGER, NUMBER, TEXT, or the choices."""
         parts = list(_parts(self.kind))
         choices = [part for part in parts if isinstance(part, str)]
         kinds = {int: "INTEGER", float: "NUMBER"}
         return "|".join(choices) or next((kinds[part] for part in parts if part in kinds), "TEXT")
 
-    def read(self, value: Any, where: str, *, text: bool) -> Any:
-        """Return a value, or say what it must be; a flag or a variable is `text`."""
+    def read(self, value: Any, source: str, *, strict: bool) -> Any:
+        """Return a value, or raise InvalidInput; unless `strict`, a number may be a text."""
         try:
-            return msgspec.convert(value, self.kind, strict=not text)
+            return msgspec.convert(value, self.kind, strict=strict)
         except msgspec.ValidationError:
-            raise InvalidInput(f"{where} must be {self.must}, got {value!r}") from None
+            raise InvalidInput(f"{source} must be {self.must_be}, got {value!r}") from None
 
 
-def known_settings() -> dict[str, Setting]:
+def known_settings() -> dict[str, SettingInfo]:
     """Return every setting by its name."""
     hints = get_type_hints(Settings, include_extras=True)
     return {
-        field.name: Setting(
+        field.name: SettingInfo(
             field.name, hints[field.name], field.default, *_words(hints[field.name])
         )
         for field in msgspec.structs.fields(Settings)
@@ -163,7 +164,7 @@ def known_settings() -> dict[str, Setting]:
 
 def _words(kind: Any) -> tuple[str, str]:
     meta = next(part for part in _parts(kind) if isinstance(part, Meta))
-    return (meta.extra or {})["must"], meta.description or ""
+    return (meta.extra or {})["must_be"], meta.description or ""
 
 
 def _parts(kind: Any) -> Iterator[Any]:
@@ -172,34 +173,20 @@ def _parts(kind: Any) -> Iterator[Any]:
         yield from _parts(part)
 
 
-def read_settings(
-    flags: Mapping[str, str | None], environment: Mapping[str, str], config: str | None = None
-) -> Settings:
-    """Put the settings together; a flag that is None and a variable that is empty are not set."""
-    config = config or environment.get(PREFIX + "CONFIG")
-    known = known_settings()
-    found = {} if not config else _from_file(Path(config), known)
-    for name, setting in known.items():
-        flag, variable = flags.get(name), environment.get(setting.variable)
-        if flag is not None:
-            found[name] = setting.read(flag, setting.flag, text=True)
-        elif variable:
-            found[name] = setting.read(variable, setting.variable, text=True)
-    return Settings(**found)
-
-
-def _from_file(path: Path, known: Mapping[str, Setting]) -> dict[str, Any]:
+def read_settings_file(path: Path) -> dict[str, Any]:
+    """Return the settings in a TOML file; every value is checked, also if a flag replaces it."""
     try:
         written = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise InvalidInput(f"there is no settings file {str(path)!r}: check its name") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{str(path)!r} is no TOML file: {error}") from None
+    known = known_settings()
     for name in written:
         if name not in known:
             raise UnknownName.of("setting", name, known, where=f"in {str(path)!r}")
     return {
-        name: known[name].read(value, f"{name} in {str(path)!r}", text=False)
+        name: known[name].read(value, f"{name} in {str(path)!r}", strict=True)
         for name, value in written.items()
     }
 
@@ -208,7 +195,7 @@ def settings_markdown() -> str:
     """Return every setting as a table."""
     rows = ["| flag | variable | default | what |", "|---|---|---|---|"]
     rows += [
-        f"| `{one.flag}` | `{one.variable}` | `{one.shown}` | {one.words} |"
+        f"| `{one.flag}` | `{one.variable}` | `{one.default_text}` | {one.description} |"
         for one in known_settings().values()
     ]
     return "\n".join(rows) + "\n"

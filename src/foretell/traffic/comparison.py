@@ -12,13 +12,13 @@ from foretell.errors import InvalidInput
 from foretell.stats.estimate import Estimate
 from foretell.traffic.drive import Traffic
 from foretell.traffic.lab import Lab
-from foretell.traffic.windows import Windows, measured
+from foretell.traffic.pace import Windows, measured_windows
 
 TOLERANCE = 0.1
 """How far the difference may lie from 0, in parts of the lab's mean regret."""
-MOST_TARDY = 0.01
+MAX_LATE_SHARE = 0.01
 """The share of events that may miss their window."""
-FEWEST = 2
+MIN_RUNS = 2
 """Runs without which there is no interval."""
 
 
@@ -43,7 +43,7 @@ class Comparison(msgspec.Struct, frozen=True):
     tolerance: float
     """How far from 0 the interval of the difference may reach."""
     sent: dict[str, int]
-    """What went out, each counted once; retries are decisions that were asked for twice."""
+    """What was sent, each counted once; retries are decisions that were asked for twice."""
     answers: dict[str, int]
     """What the server said to the events."""
     tardy: float
@@ -64,18 +64,18 @@ class Comparison(msgspec.Struct, frozen=True):
         if self.alike:
             return self.miscounts[0] if self.miscounts else None
         mean, low, high = (100 * part / self.lab.mean for part in self.difference)
-        told = (
+        gap = (
             f"the live regret differs from the lab's by {mean:+.1f} % "
             f"(95 % interval {low:+.1f} % to {high:+.1f} %), and ±{TOLERANCE:.0%} is allowed"
         )
-        if self.tardy > MOST_TARDY:
+        if self.tardy > MAX_LATE_SHARE:
             return (
-                f"{told}: {self.tardy:.1%} of events missed their window, because the server got "
+                f"{gap}: {self.tardy:.1%} of events missed their window, because the server got "
                 f"slower than it was at the start: leave it alone, or lower --parallel"
             )
         if low <= 0.0 <= high:
-            return f"{told}: it may be chance, so take more runs or a longer horizon"
-        return f"{told}: the server does not use what it is told as the policy in the lab does"
+            return f"{gap}: it may be chance, so take more runs or a longer horizon"
+        return f"{gap}: the server does not use what it is told as the policy in the lab does"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -89,15 +89,15 @@ class Comparison(msgspec.Struct, frozen=True):
         }
 
 
-def compared(traffic: Traffic, lab: Lab) -> Comparison:
+def compare(traffic: Traffic, lab: Lab) -> Comparison:
     """Play the finished runs in the lab too, and compare."""
     plan = traffic.plan
     runs = sorted(traffic.runs, key=lambda run: run.number)
-    if len(runs) < FEWEST:
-        raise InvalidInput(f"a comparison needs at least {FEWEST} runs, got {len(runs)}")
+    if len(runs) < MIN_RUNS:
+        raise InvalidInput(f"a comparison needs at least {MIN_RUNS} runs, got {len(runs)}")
     windows = None
     if plan.silence == "default":
-        windows = measured(traffic.timing, [run.dues for run in runs])
+        windows = measured_windows(traffic.timing, [run.dues for run in runs])
     delay = plan.window if windows is None else windows.median
     live = np.array([run.regret for run in runs])
     repeats = lab.regret([run.number for run in runs], None if windows is None else delay)
@@ -114,7 +114,7 @@ def compared(traffic: Traffic, lab: Lab) -> Comparison:
         silence=plan.silence,
         delay=delay,
         windows=windows,
-        time_scale=traffic.timing.speed,
+        time_scale=traffic.timing.clock_rate,
         live=Estimate.of(live),
         lab=Estimate.of(in_lab),
         difference=Estimate.of(live - in_lab),

@@ -6,13 +6,12 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from foretell.traffic.batcher import Post
-from foretell.traffic.pace import Timing, timing
+from foretell.traffic.batcher import EventBatcher
+from foretell.traffic.pace import Timing, choose_timing
 from foretell.traffic.plan import Plan
-from foretell.traffic.probe import probe
-from foretell.traffic.run import LiveRun, Player
-from foretell.traffic.service import Service
-from foretell.traffic.tasks import together
+from foretell.traffic.probe import probe, run_together
+from foretell.traffic.run import LiveRun, RunPlayer
+from foretell.traffic.service import DecisionService
 
 
 class Traffic:
@@ -25,20 +24,22 @@ class Traffic:
         self.timing = Timing(1.0, 0.0, 1.0, 1.0)
         self.seconds = 0.0
 
-    async def drive(self, service: Service, advance: Callable[[int], None]) -> None:
-        """Play every run; `advance` is told of each round that is played."""
+    async def drive(self, service: DecisionService, advance: Callable[[int], None]) -> None:
+        """Play every run; `advance` is called after each round."""
         begun = time.monotonic()
-        plan, post = self.plan, Post(service)
-        self.timing = timing(plan, await probe(service, post, plan))
+        plan, batcher = self.plan, EventBatcher(service)
+        self.timing = choose_timing(plan, await probe(service, batcher, plan))
         waiting = iter(range(plan.runs))
-        places = min(plan.parallel, plan.runs)
+        workers = min(plan.parallel, plan.runs)
 
-        async def some_runs(place: int) -> None:
-            # A part of a round apart, so that requests do not come all at once.
-            await asyncio.sleep(self.timing.stretch / self.timing.speed * place / places)
+        async def some_runs(worker: int) -> None:
+            # Workers start a part of a round apart, so that requests do not come all at once.
+            await asyncio.sleep(
+                self.timing.round_length / self.timing.clock_rate * worker / workers
+            )
             for number in waiting:
-                player = Player(service, post, plan, self.timing, number)
+                player = RunPlayer(service, batcher, plan, self.timing, number)
                 self.runs.append(await player.play(advance))
                 self.seconds = time.monotonic() - begun
 
-        await together(some_runs(place) for place in range(places))
+        await run_together(some_runs(worker) for worker in range(workers))

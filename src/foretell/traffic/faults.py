@@ -10,8 +10,8 @@ from foretell.errors import InvalidInput
 
 Fate = Literal["timely", "late", "lost"]
 
-LONGEST_ECHO = 20
-"""Rounds after which a second copy of an event is there."""
+MAX_COPY_DELAY = 20
+"""Rounds after which the second copy of an event is sent at the latest."""
 
 
 class Faults(NamedTuple):
@@ -22,7 +22,7 @@ class Faults(NamedTuple):
     lost: float = 0.0
 
     def check(self) -> None:
-        """Refuse shares that are none."""
+        """Raise InvalidInput for shares outside of [0, 1]."""
         for name, share in zip(self._fields, self, strict=True):
             if not 0.0 <= share <= 1.0:
                 raise InvalidInput(f"the share of {name} events lies in [0, 1], got {share}")
@@ -44,6 +44,6 @@ class Faults(NamedTuple):
         return bool(chance.random() < self.duplicates)
 
 
-def echo(chance: np.random.Generator) -> int:
+def copy_delay(chance: np.random.Generator) -> int:
     """Draw after how many rounds a second copy comes: often none, so in the same batch."""
-    return int(chance.integers(LONGEST_ECHO + 1)) * int(chance.integers(2))
+    return int(chance.integers(MAX_COPY_DELAY + 1)) * int(chance.integers(2))

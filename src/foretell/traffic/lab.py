@@ -26,7 +26,7 @@ class Lab:
     """Plays the runs of a plan. As on a server, the policy knows neither horizon nor changes."""
 
     def __init__(self, plan: Plan) -> None:
-        """Prepare, or say what is not installed."""
+        """Prepare, or raise MissingExtra."""
         try:
             from foretell.sim.compiled import compiled_player
         except ImportError as error:
@@ -41,12 +41,12 @@ class Lab:
     def regret(self, numbers: Sequence[int], delay: int | None = None) -> Floats:
         """Return (runs, repeats): the regret of the runs with these numbers.
 
-        `delay` is in place of the scenario's. The first repeat has the random numbers of
+        `delay` replaces the scenario's. The first repeat has the random numbers of
         `foretell.simulate`.
         """
         plan = self._plan
         regret = np.zeros((len(numbers), REPEATS))
-        for place, number in enumerate(numbers):
+        for index, number in enumerate(numbers):
             world = plan.world(number, delay)
             for repeat in range(REPEATS):
                 record = new_run_trace(np.array([plan.horizon - 1]), plan.scenario.actions, 0)
@@ -59,5 +59,5 @@ class Lab:
                     rng=random_stream(plan.seed, number, POLICY_STREAM + repeat),
                     player=self._player,
                 )
-                regret[place, repeat] = record.total[0]
+                regret[index, repeat] = record.total[0]
         return regret

@@ -6,20 +6,18 @@ import dataclasses
 import math
 import secrets
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.policies import Spec, entry, policy, start
+from foretell.protocol import Silence
+from foretell.protocol.words import SILENT
 from foretell.sim.streams import WORLD_STREAM, random_stream
 from foretell.traffic.faults import Faults
-from foretell.traffic.rescale import fitted
+from foretell.traffic.rescale import scenario_for_horizon
 from foretell.worlds import Scenario, World
-
-Silence = Literal["default", "unknown"]
-SILENT = "none"
-"""The signal that silence becomes."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Plan:
     parallel: int = 10
     """Runs at one time."""
     rate: float | None = None
-    """Rounds per second of each run; None is as fast as the server goes along."""
+    """Rounds per second of each run; None is as fast as the server can."""
     label: str = field(default_factory=lambda: f"traffic-{secrets.token_hex(4)}")
     """What the campaigns of this call are called."""
 
@@ -54,22 +52,22 @@ class Plan:
         return [int(signal) for signal in np.argsort(self.scenario.theta, kind="stable")]
 
     def signal_names(self) -> list[str]:
-        """Name the signals of the scenario; where silence is an outcome the weakest is silent."""
+        """Return the names of the signals; where silence is an outcome the weakest is silent."""
         names = [f"signal-{signal}" for signal in range(self.scenario.signals)]
         if self.silence == "default":
             names[self.order()[0]] = SILENT
         return names
 
     def action_names(self) -> list[str]:
-        """Name the actions."""
+        """Return the names of the actions."""
         return [f"action-{action}" for action in range(self.scenario.actions)]
 
     def world(self, number: int, delay: int | None = None) -> World:
         """Draw the world of a run, the same for the server and for the lab.
 
-        `delay` is in place of the scenario's. Where silence is an outcome, what is lost is no
-        fault of a channel but silence: there is so much more of the weakest signal in the law,
-        and so much less reward.
+        `delay` replaces the scenario's. Where silence is an outcome, what is lost is no fault of a
+        channel but silence: the law has that much more of the weakest signal, and rewards are
+        that much lower.
         """
         scenario = self.scenario
         if delay is not None:
@@ -83,7 +81,7 @@ class Plan:
         return world._replace(laws=laws, theta=kept * world.theta, mus=kept * world.mus)
 
     def channel(self) -> Faults:
-        """Return what goes wrong on the way to the server."""
+        """Return the faults that are left to the way to the server."""
         return self.faults if self.silence == "unknown" else self.faults._replace(lost=0.0)
 
     def campaign(self, name: str, signal_window: float, reward_window: float) -> dict[str, Any]:
@@ -104,7 +102,7 @@ class Plan:
         }
 
 
-def planned(
+def make_plan(
     name: str,
     spec: str,
     horizon: int,
@@ -113,14 +111,14 @@ def planned(
     faults: Faults,
     **settings: Any,
 ) -> Plan:
-    """Make a plan, or say in a sentence why it cannot be played."""
+    """Make a plan, or raise InvalidInput with the reason why it cannot be played."""
     faults.check()
     chosen = policy(spec)
     if entry(chosen).lab_only:
         raise InvalidInput(
             f"{chosen.name} is told what nobody knows outside a simulation: choose another policy"
         )
-    scenario = fitted(name, horizon, delay)
+    scenario = scenario_for_horizon(name, horizon, delay)
     if scenario.scale.kind != "bounded":
         raise InvalidInput(
             f"a server takes rewards from a range, and those of {name!r} have none: "

@@ -18,35 +18,36 @@ from foretell.worlds.drift import Interpolation, RandomWalk
 from foretell.worlds.knots import Schedule
 from foretell.worlds.paper import HORIZON
 
-IN_ROUNDS = ("rounds", "low", "high", "average", "median", "scale")
+DELAY_FIELDS = ("rounds", "low", "high", "average", "median", "scale")
 """The fields of delays that are measured in rounds."""
 
 
-def fitted(name: str, horizon: int, delay: int | None) -> Scenario:
+def scenario_for_horizon(name: str, horizon: int, delay: int | None) -> Scenario:
     """Return a named scenario that fits into a horizon, with another delay where one is given.
 
-    >>> fitted("paper", 4000, None).changes.when.at, fitted("paper", 4000, None).delay.rounds
+    >>> shorter = scenario_for_horizon("paper", 4000, None)
+    >>> shorter.changes.when.at, shorter.delay.rounds
     ((1000, 2000, 3000), 250)
     """
     own = {entry.name: entry.horizon for entry in suite()}.get(name, HORIZON)
-    made = at_pace(scenario(name), horizon / own)
+    made = rescaled(scenario(name), horizon / own)
     if delay is not None:
         made = dataclasses.replace(made, delay=delay)
     made.check(horizon)
     return made
 
 
-def at_pace(slow: Scenario, share: float) -> Scenario:
+def rescaled(original: Scenario, share: float) -> Scenario:
     """Return the scenario in which everything takes a share of its rounds."""
     if share == 1.0:
-        return slow
-    delays: Any = slow.delay if isinstance(slow.delay, tuple) else (slow.delay,)
-    quick = [_delay(one, share) for one in delays]
+        return original
+    delays: Any = original.delay if isinstance(original.delay, tuple) else (original.delay,)
+    shorter = [_delay(one, share) for one in delays]
     return dataclasses.replace(
-        slow,
-        segments=[(round(first * share), law) for first, law in slow.segments],
-        changes=_changes(slow.changes, share),
-        delay=quick if isinstance(slow.delay, tuple) else quick[0],
+        original,
+        segments=[(round(first * share), law) for first, law in original.segments],
+        changes=_changes(original.changes, share),
+        delay=shorter if isinstance(original.delay, tuple) else shorter[0],
     )
 
 
@@ -55,7 +56,7 @@ def _delay(delay: Delay, share: float) -> Delay:
         return delay
     fields = {
         name: _rounds(value, share)
-        for name in IN_ROUNDS
+        for name in DELAY_FIELDS
         if (value := getattr(delay, name, None)) is not None
     }
     return msgspec.structs.replace(delay, **fields)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from foretell.protocol import DecisionAnswer, FeedbackItem
+from foretell.protocol.words import SILENT
 from foretell.sim.streams import NOISE_STREAM, random_stream
-from foretell.traffic.batcher import Post
-from foretell.traffic.feedback_queue import Mail
+from foretell.traffic.batcher import EventBatcher
+from foretell.traffic.feedback_queue import FeedbackQueue
 from foretell.traffic.pace import Pace, Timing
-from foretell.traffic.plan import SILENT, Plan
-from foretell.traffic.service import Decision, Event, Service, WrongAnswer
+from foretell.traffic.plan import Plan
+from foretell.traffic.service import DecisionService, WrongAnswer, reward_due
 from foretell.worlds.delays import NEVER
 from foretell.worlds.world import answer, before_round_zero, move_to
 
-FAULTS = 1000
+FAULTS_STREAM = 1000
 """The kind of random stream that draws what goes wrong; the lab has none of it."""
 EARLY_SHARE = 0.8
 """Where silence is a default, rewards come within this part of their window."""
@@ -22,28 +24,30 @@ EARLY_SHARE = 0.8
 
 @dataclass
 class LiveRun:
-    """What became of one run."""
+    """The result of one run."""
 
     number: int
     campaign: str
     regret: float = 0.0
     dues: list[float] = field(default_factory=list)
     """By round: when its reward window closes by the server's clock."""
-    sent: dict[str, set[str]] = field(default_factory=lambda: {"signals": set(), "rewards": set()})
-    """The ids of the signals and of the rewards that went out."""
+    sent: dict[str, set[str | None]] = field(
+        default_factory=lambda: {"signals": set(), "rewards": set()}
+    )
+    """The ids of the signals and of the rewards that were sent."""
     retried: int = 0
     """Decisions that were asked for twice."""
     answers: dict[str, int] = field(default_factory=dict)
-    """How many events were answered so."""
-    held: set[str] = field(default_factory=set)
+    """How many events got each status."""
+    held: set[str | None] = field(default_factory=set)
     """The ids of the events that were held back until their window was over."""
     tardy: dict[str, int] = field(default_factory=lambda: {"signals": 0, "rewards": 0})
     """How many came after their window and were not meant to."""
     miscounts: list[str] = field(default_factory=list)
     """What the server has counted otherwise than it was sent, a sentence each."""
 
-    def take(self, events: list[Event], statuses: list[str]) -> None:
-        """Count what went out and what the server said to it."""
+    def take(self, events: list[FeedbackItem], statuses: list[str]) -> None:
+        """Count what was sent and what the server said to it."""
         for event, status in zip(events, statuses, strict=True):
             kind = "rewards" if event.signal is None else "signals"
             self.sent[kind].add(event.event_id)
@@ -51,24 +55,29 @@ class LiveRun:
             self.tardy[kind] += status == "late" and event.event_id not in self.held
 
 
-class Player:
+class RunPlayer:
     """Plays the rounds of one run."""
 
     def __init__(
-        self, service: Service, post: Post, plan: Plan, timing: Timing, number: int
+        self,
+        service: DecisionService,
+        batcher: EventBatcher,
+        plan: Plan,
+        timing: Timing,
+        number: int,
     ) -> None:
         """Prepare a run; its campaign is made when it is played."""
-        self.service, self.post, self.plan, self.timing = service, post, plan, timing
+        self.service, self.batcher, self.plan, self.timing = service, batcher, plan, timing
         self.run = LiveRun(number, f"{plan.label}-{number}")
-        self.chance = random_stream(plan.seed, number, FAULTS)
+        self.chance = random_stream(plan.seed, number, FAULTS_STREAM)
         self.faults = plan.channel()
-        self.mail = Mail(self.faults, self.chance)
+        self.queue = FeedbackQueue(self.faults, self.chance)
         self.signals = plan.signal_names()
 
     async def play(self, advance: Callable[[int], None]) -> LiveRun:
         """Play every round, and check that the server has counted each event once.
 
-        `advance` is told of each round that is played.
+        `advance` is called after each round.
         """
         plan, timing, run = self.plan, self.timing, self.run
         await self.service.create(
@@ -78,27 +87,28 @@ class Player:
         world = plan.world(run.number)
         noise = random_stream(plan.seed, run.number, NOISE_STREAM)
         law = before_round_zero(world)
-        pace, heard = Pace(timing), True
+        pace, on_time = Pace(timing), True
         for t in range(plan.horizon):
-            await pace.wait(after_window=plan.silence == "default" or not heard)
+            await pace.wait(after_window=plan.silence == "default" or not on_time)
             decision = await self._decide(t)
-            pace.decided(timing.made(decision.due))
-            run.dues.append(decision.due)
+            due = reward_due(decision)
+            pace.decided(timing.decided_at(due))
+            run.dues.append(due)
             if decision.action not in names:
                 raise WrongAnswer(f"the server chose {decision.action!r}, which is no action")
             action = names.index(decision.action)
             move_to(world, law, t)
             signal, reward, delay = answer(world, law, action, noise)
             run.regret += float(law.gaps[action])
-            heard = self._write_signal(t, decision, self.signals[signal])
-            self._write_reward(t, decision, reward, delay)
-            events = self.mail.due(t, timing.made(decision.due))
-            run.take(events, await self.post.send(events))
+            on_time = self._queue_signal(t, decision, self.signals[signal])
+            self._queue_reward(t, decision, reward, delay)
+            events = self.queue.due(t, timing.decided_at(due))
+            run.take(events, await self.batcher.send(events))
             advance(1)
         await self._check_counts()
         return run
 
-    async def _decide(self, t: int) -> Decision:
+    async def _decide(self, t: int) -> DecisionAnswer:
         decision = await self.service.decide(self.run.campaign, f"round-{t}")
         if self.faults.twice(self.chance):
             self.run.retried += 1
@@ -106,43 +116,45 @@ class Player:
             if again != decision:
                 raise WrongAnswer(
                     f"asked twice with one decision_key the server gave two decisions: "
-                    f"{decision.id} and {again.id}"
+                    f"{decision.decision_id} and {again.decision_id}"
                 )
         return decision
 
-    def _write_signal(self, t: int, decision: Decision, signal: str) -> bool:
-        """Report the signal at once, after its window, or never; silence is not reported.
+    def _queue_signal(self, t: int, decision: DecisionAnswer, signal: str) -> bool:
+        """Queue the signal to be sent at once, after its window, or never; silence is not sent.
 
-        Tells whether it is reported at once. If not, its window has to pass before the next
+        Return whether it is sent at once. If not, its window has to pass before the next
         round, so that a policy that waits for it misses no signal of other rounds.
         """
         fate = self.faults.fate(self.chance)
-        event = Event(decision.id, f"signal-{t}", signal=signal)
+        event = FeedbackItem(decision.decision_id, f"signal-{t}", signal=signal)
         if signal == SILENT or fate == "lost":
             return False
         if fate == "late":
-            self._hold(self.timing.signal_due(decision.due), event)
+            self._hold(self.timing.signal_due(reward_due(decision)), event)
             return False
-        self.mail.after_round(t, event)
+        self.queue.after_round(t, event)
         return True
 
-    def _write_reward(self, t: int, decision: Decision, reward: float, delay: int) -> None:
-        """Report the reward with its delay, within its window, after it, or never."""
+    def _queue_reward(self, t: int, decision: DecisionAnswer, reward: float, delay: int) -> None:
+        """Queue the reward to be sent with its delay, within its window, after it, or never."""
         fate = self.faults.fate(self.chance)
         early = int(self.chance.integers(int(EARLY_SHARE * self.plan.window) + 1))
         silent = self.plan.silence == "default" and reward == 0.0
         if silent or fate == "lost" or delay == NEVER:
             return
         scale = self.plan.scenario.scale
-        event = Event(decision.id, f"reward-{t}", value=scale.low + scale.width * reward)
+        event = FeedbackItem(
+            decision.decision_id, f"reward-{t}", value=scale.low + scale.width * reward
+        )
         if fate == "late":
-            self._hold(decision.due, event)
+            self._hold(reward_due(decision), event)
         else:
-            self.mail.after_round(t + (early if self.plan.silence == "default" else delay), event)
+            self.queue.after_round(t + (early if self.plan.silence == "default" else delay), event)
 
-    def _hold(self, until: float, event: Event) -> None:
+    def _hold(self, until: float, event: FeedbackItem) -> None:
         self.run.held.add(event.event_id)
-        self.mail.from_moment(until, event)
+        self.queue.after_moment(until, event)
 
     async def _check_counts(self) -> None:
         counts = await self.service.counts(self.run.campaign)

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from foretell.cli.traffic import simulate_traffic
-from foretell.traffic import http
-from foretell.traffic.service import Decision
+from foretell.protocol import DecisionAnswer
+from foretell.traffic import service
 from tests.traffic.scripted import Scripted
 
 pytestmark = [pytest.mark.compiled, pytest.mark.usefixtures("short_probe")]
@@ -23,7 +23,7 @@ class Interrupted(Scripted):
     def __init__(self, url: str, key: str | None) -> None:
         super().__init__(lambda number, t: 0)
 
-    async def decide(self, campaign: str, key: str) -> Decision:
+    async def decide(self, campaign: str, key: str) -> DecisionAnswer:
         if campaign.endswith("-3") and key == "round-20":
             raise KeyboardInterrupt
         return await super().decide(campaign, key)
@@ -41,7 +41,7 @@ class Interrupted(Scripted):
 
 
 def test_the_finished_runs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "HttpService", Interrupted)
+    monkeypatch.setattr(service, "HttpService", Interrupted)
     options = ["--runs", "4", "--parallel", "1", "--horizon", "100", "--policy", "nsd-kl", "--json"]
     done = CliRunner().invoke(simulate_traffic, options)
     assert json.loads(done.stdout)["runs"] == 3

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from foretell.cli import cli
 from tests.service.server import KEY, Server, foretell
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 def test_keys_are_made_listed_and_revoked_at_a_running_service(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         place = {"FORETELL_URL": server.url, "FORETELL_ADMIN_KEY": KEY}
@@ -49,6 +50,7 @@ def test_keys_are_made_listed_and_revoked_at_a_running_service(tmp_path: Path) -
         assert "the key is not valid" in wrong.stderr
 
 
+@pytest.mark.slow
 def test_keys_are_made_in_the_database_of_a_stopped_service(tmp_path: Path) -> None:
     with Server(tmp_path):
         locked = foretell("keys", "list", cwd=tmp_path)
@@ -68,3 +70,23 @@ def test_keys_are_made_in_the_database_of_a_stopped_service(tmp_path: Path) -> N
     shown = foretell("keys", "list", cwd=tmp_path).stdout
     assert "lost-key" in shown
     assert first not in shown
+
+
+@pytest.mark.parametrize("command", [("list",), ("revoke", "x"), ("make", "x", "--scope", "read")])
+def test_no_keys_are_made_in_an_empty_file(tmp_path: Path, command: tuple[str, ...]) -> None:
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    done = CliRunner().invoke(cli, ["keys", *command, "--db", str(empty)])
+    assert "is no foretell database" in str(done.exception)
+    assert empty.read_bytes() == b""
+    assert list(tmp_path.iterdir()) == [empty]
+
+
+def test_no_keys_are_made_in_a_database_without_records(tmp_path: Path) -> None:
+    from foretell.service.log.sqlite.connection import connect
+
+    path = str(tmp_path / "some.db")
+    connect(path, write=True).close()
+    done = CliRunner().invoke(cli, ["keys", "list", "--db", path])
+    assert "has no records, so no keys" in str(done.exception)
+    assert not Path(f"{path}.lock").exists()

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import foretell
-from foretell.traffic.comparison import compared
+from foretell.protocol import DecisionAnswer
+from foretell.traffic.comparison import compare
 from foretell.traffic.faults import Faults
 from foretell.traffic.lab import Lab
-from foretell.traffic.plan import Plan, planned
-from foretell.traffic.service import Decision, WrongAnswer
+from foretell.traffic.plan import Plan, make_plan
+from foretell.traffic.service import WrongAnswer
 from tests.traffic.scripted import Scripted, driven
 
 pytestmark = [pytest.mark.compiled, pytest.mark.usefixtures("short_probe")]
@@ -22,7 +23,7 @@ RUNS, HORIZON = 3, 400
 
 
 def plan(faults: Faults = Faults(), name: str = "paper") -> Plan:  # noqa: B008  it is frozen
-    return planned(name, "nsd-kl", HORIZON, None, "unknown", faults, runs=RUNS, seed=5)
+    return make_plan(name, "nsd-kl", HORIZON, None, "unknown", faults, runs=RUNS, seed=5)
 
 
 @pytest.mark.parametrize("name", ["paper", "heavy-delays", "bad-30", "slow-drift"])
@@ -64,7 +65,7 @@ def test_the_first_repeat_of_the_lab_is_the_simulation() -> None:
 def test_a_server_that_always_plays_one_action_is_told_from_the_lab() -> None:
     worst = plan(name="paper-stationary")
     traffic = asyncio.run(driven(worst, Scripted(lambda number, t: 2)))
-    found = compared(traffic, Lab(traffic.plan))
+    found = compare(traffic, Lab(traffic.plan))
     assert not found.alike
     assert "the server does not use what it is told" in str(found.complaint())
 
@@ -80,7 +81,7 @@ def test_an_event_that_the_server_has_not_counted_is_a_complaint() -> None:
 
 def test_two_decisions_for_one_key_are_a_wrong_answer() -> None:
     class Twice(Scripted):
-        async def decide(self, campaign: str, key: str) -> Decision:
+        async def decide(self, campaign: str, key: str) -> DecisionAnswer:
             decision = await super().decide(campaign, key)
             self.decisions.pop((campaign, key))
             return decision

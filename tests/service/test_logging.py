@@ -8,8 +8,10 @@ import sys
 
 import pytest
 
-from foretell.service.logging import _formatter, set_up_logging
+from foretell.service.logging import ConsoleFormatter, JsonFormatter, set_up_logging
 from foretell.service.model.keys import new_key
+
+FORMATTERS = pytest.mark.parametrize("formatter", [ConsoleFormatter, JsonFormatter])
 
 
 def record(message: str, *args: object, **extra: object) -> logging.LogRecord:
@@ -27,34 +29,39 @@ def fail(unit: str) -> None:
 
 
 def test_a_json_line_is_one_object_with_its_fields() -> None:
-    line = _formatter(as_json=True).format(record("line %d is damaged", 7, campaign="c"))
+    line = JsonFormatter().format(record("record %d is damaged", 7, campaign="c"))
     read = json.loads(line)
     assert read.pop("timestamp").endswith("Z")
-    assert read == {"message": "line 7 is damaged", "level": "error", "campaign": "c"}
+    assert read == {"message": "record 7 is damaged", "level": "error", "campaign": "c"}
 
 
 def test_a_console_line_has_the_same_words() -> None:
-    line = _formatter(as_json=False).format(record("line %d is damaged", 7, campaign="c"))
-    assert "line 7 is damaged" in line
+    line = ConsoleFormatter().format(record("record %d is damaged", 7, campaign="c"))
+    assert "record 7 is damaged" in line
     assert "campaign=c" in line
     assert "\n" not in line
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_a_key_is_never_in_a_line(as_json: bool) -> None:
+def test_fields_on_a_console_line_are_sorted_and_quoted_where_they_need_it() -> None:
+    line = ConsoleFormatter().format(record("done", words="two words", count=3))
+    assert line.endswith("Z [error    ] done                           count=3 words='two words'")
+
+
+@FORMATTERS
+def test_a_key_is_never_in_a_line(formatter: type[logging.Formatter]) -> None:
     key = new_key()
-    line = _formatter(as_json=as_json).format(record(f"got {key}", header=f"Bearer {key}"))
+    line = formatter().format(record(f"got {key}", header=f"Bearer {key}"))
     assert key not in line
     assert "ftk_…" in line
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_a_traceback_shows_no_value(as_json: bool) -> None:
+@FORMATTERS
+def test_a_traceback_shows_no_value(formatter: type[logging.Formatter]) -> None:
     unit = "someone" + "@example.org"
     try:
         fail(unit)
     except RuntimeError:
-        line = _formatter(as_json=as_json).format(record("request failed"))
+        line = formatter().format(record("request failed"))
     assert "RuntimeError: it failed" in line
     assert unit not in line
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from foretell.traffic.batcher import MOST, Post
-from foretell.traffic.service import Event, WrongAnswer
+from foretell.protocol import FeedbackItem
+from foretell.protocol.words import MAX_BATCH_EVENTS
+from foretell.traffic.batcher import EventBatcher
+from foretell.traffic.service import WrongAnswer
 from tests.traffic.scripted import Scripted
 
 
@@ -17,31 +19,31 @@ class Slow(Scripted):
         super().__init__(lambda number, t: 0)
         self.batches: list[int] = []
 
-    async def report(self, events: Sequence[Event]) -> list[str]:
+    async def report(self, events: Sequence[FeedbackItem]) -> list[str]:
         self.batches.append(len(events))
         await asyncio.sleep(0.01)
-        return [event.event_id for event in events]
+        return [str(event.event_id) for event in events]
 
 
 class Broken(Scripted):
     """Refuses every batch."""
 
-    async def report(self, events: Sequence[Event]) -> list[str]:
+    async def report(self, events: Sequence[FeedbackItem]) -> list[str]:
         raise WrongAnswer("no")
 
 
-def events(run: int, count: int) -> list[Event]:
-    return [Event("d", f"{run}-{place}", value=1.0) for place in range(count)]
+def events(run: int, count: int) -> list[FeedbackItem]:
+    return [FeedbackItem("d", f"{run}-{number}", value=1.0) for number in range(count)]
 
 
 def test_what_comes_while_a_batch_is_on_its_way_is_in_the_next_and_each_gets_its_own() -> None:
     service = Slow()
 
     async def all_runs() -> None:
-        post = Post(service)
-        answers = await asyncio.gather(*(post.send(events(run, run)) for run in range(8)))
+        batcher = EventBatcher(service)
+        answers = await asyncio.gather(*(batcher.send(events(run, run)) for run in range(8)))
         for run, statuses in enumerate(answers):
-            assert statuses == [f"{run}-{place}" for place in range(run)]
+            assert statuses == [f"{run}-{number}" for number in range(run)]
 
     asyncio.run(all_runs())
     assert sum(service.batches) == sum(range(8))
@@ -52,18 +54,20 @@ def test_no_batch_is_larger_than_the_server_takes() -> None:
     service = Slow()
 
     async def all_runs() -> None:
-        post = Post(service)
-        await asyncio.gather(*(post.send(events(run, MOST // 3)) for run in range(9)))
+        batcher = EventBatcher(service)
+        await asyncio.gather(
+            *(batcher.send(events(run, MAX_BATCH_EVENTS // 3)) for run in range(9))
+        )
 
     asyncio.run(all_runs())
-    assert sum(service.batches) == 9 * (MOST // 3)
-    assert max(service.batches) <= MOST
+    assert sum(service.batches) == 9 * (MAX_BATCH_EVENTS // 3)
+    assert max(service.batches) <= MAX_BATCH_EVENTS
 
 
 def test_an_error_is_raised_where_the_events_came_from() -> None:
     async def two_runs() -> list[list[str] | BaseException]:
-        post = Post(Broken(lambda number, t: 0))
-        sent = [post.send(events(run, 1)) for run in range(2)]
+        batcher = EventBatcher(Broken(lambda number, t: 0))
+        sent = [batcher.send(events(run, 1)) for run in range(2)]
         return await asyncio.gather(*sent, return_exceptions=True)
 
     assert all(isinstance(outcome, WrongAnswer) for outcome in asyncio.run(two_runs()))

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from foretell.cli.traffic import simulate_traffic
-from foretell.traffic import http
+from foretell.protocol import FeedbackItem, Silence
+from foretell.traffic import service
 from foretell.traffic.faults import Faults
-from foretell.traffic.plan import Silence, planned
-from foretell.traffic.service import Event
+from foretell.traffic.plan import make_plan
 from tests.service.server import KEY, Server
 from tests.traffic.inside import inside
 from tests.traffic.scripted import driven
@@ -24,13 +24,13 @@ pytestmark = [pytest.mark.compiled, pytest.mark.slow]
 
 POLICY = "nsd-kl(window=100)"
 """Of the policies here, the one whose regret varies least: the margins of the test are wide."""
-HttpService = http.HttpService
+HttpService = service.HttpService
 
 
 class Deaf(HttpService):
     """No signal gets through: what a server that ignores them knows."""
 
-    async def report(self, events: Sequence[Event]) -> list[str]:
+    async def report(self, events: Sequence[FeedbackItem]) -> list[str]:
         heard = [event for event in events if event.signal is None]
         statuses = iter(await super().report(heard) if heard else [])
         return ["accepted" if event.signal else next(statuses) for event in events]
@@ -78,7 +78,7 @@ def test_over_20_paired_runs_the_regret_is_that_of_the_lab(
 def test_a_server_that_ignores_signals_is_refused(
     server: Server, control: type[HttpService], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "HttpService", control)
+    monkeypatch.setattr(service, "HttpService", control)
     done = traffic(server, "--horizon", "250")
     assert done.exit_code == 1
     assert "differs from the lab's by +" in done.stderr
@@ -90,11 +90,13 @@ def test_a_server_that_ignores_signals_is_refused(
 def test_an_engine_counts_every_event_once_whatever_goes_wrong(
     tmp_path: Path, silence: Silence
 ) -> None:
-    plan = planned("paper", "nsd-kl-glr", 120, None, silence, Faults(0.2, 0.1, 0.1), runs=4, seed=1)
+    plan = make_plan(
+        "paper", "nsd-kl-glr", 120, None, silence, Faults(0.2, 0.1, 0.1), runs=4, seed=1
+    )
 
     async def drive() -> list[str]:
-        async with inside(tmp_path / "test.db", 1000.0) as service:
-            driving = await driven(plan, service)
+        async with inside(tmp_path / "test.db", 1000.0) as engine:
+            driving = await driven(plan, engine)
             return [sentence for run in driving.runs for sentence in run.miscounts]
 
     assert asyncio.run(drive()) == []
@@ -111,7 +113,7 @@ def test_an_engine_counts_every_event_once_whatever_goes_wrong(
 def test_what_cannot_be_done_is_a_sentence(
     server: Server, arguments: tuple[str, ...], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "PATIENCE", 0.5)
+    monkeypatch.setattr(service, "TRAFFIC_TIMEOUT", 0.5)
     done = traffic(server, *arguments)
     assert done.exit_code == 1
     assert sentence in str(done.exception)

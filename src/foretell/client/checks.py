@@ -1,4 +1,4 @@
-"""One event of feedback: checked here, so that what is kept can also be sent."""
+"""Checks of what a caller reports, so that what is kept can also be sent; and new ids."""
 
 from __future__ import annotations
 
@@ -6,42 +6,24 @@ import math
 import secrets
 import time
 from datetime import UTC, datetime
-from typing import Literal
-
-import msgspec
 
 from foretell.errors import InvalidInput
 
 
-class Event(msgspec.Struct, omit_defaults=True):
-    """What happened to a decision: with `signal` it is a signal, else a reward.
-
-    It always has an id, so that the service counts it once however often it is sent.
-    """
-
-    decision_id: str
-    event_id: str
-    signal: str | None = None
-    value: float | None = None
-    kind: Literal["reward", "adjust", "retract"] = "reward"
-    target: str | None = None
-    occurred_at: str | None = None
-
-
 def new_id() -> str:
-    """Make an id that nothing else has; ids sort by the time at which they were made."""
+    """Return an id that nothing else has; ids sort by the time at which they were made."""
     return f"{time.time_ns():016x}{secrets.token_hex(8)}"
 
 
-def text(what: str, value: str) -> str:
-    """Return a name or an id, if it can be one."""
+def checked_text(what: str, value: str) -> str:
+    """Return a name or an id, or raise InvalidInput if it can be neither."""
     if not isinstance(value, str) or not 1 <= len(value) <= 200 or not _is_unicode(value):
         raise InvalidInput(f"the {what} must be a text of 1 to 200 characters, got {shown(value)}")
     return value
 
 
 def shown(value: object) -> str:
-    """Show a value in a sentence, or the beginning of a long one.
+    """Return a value as an error shows it: whole, or the beginning of a long one.
 
     >>> shown("a"), shown("a" * 1000)[-5:], shown(10**5000)
     ("'a'", 'aa...', 'a number of too many digits')
@@ -53,8 +35,8 @@ def shown(value: object) -> str:
     return whole if len(whole) <= 300 else whole[:100] + "..."
 
 
-def number(value: float) -> float:
-    """Return a reward, if it can be one; NumPy's numbers are taken too."""
+def checked_number(value: float) -> float:
+    """Return a reward as a float, or raise InvalidInput; NumPy's numbers are taken too."""
     try:
         plain = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -64,10 +46,10 @@ def number(value: float) -> float:
     return plain
 
 
-def moment(value: datetime | str | None) -> str | None:
-    """Return a time as it is sent; a text is taken as it is."""
+def moment_text(value: datetime | str | None) -> str | None:
+    """Return a time as it is sent: in UTC; a text is taken as it is."""
     if not isinstance(value, datetime):
-        return None if value is None else text("time", value)
+        return None if value is None else checked_text("time", value)
     if value.tzinfo is None:
         raise InvalidInput(
             f"occurred_at must have a time zone, got {value!r}: give it tzinfo=timezone.utc"

@@ -11,10 +11,9 @@ from typing import TypeAlias
 
 import pytest
 
-from foretell.client import ServiceUnavailable, transport
-from foretell.client.deadline import Timeouts, heed
+from foretell.client import transport
+from foretell.client.deadline import PhaseTimeouts, enforce_deadline
 from tests.client.conftest import Make
-from tests.client.service import Fault, Service
 
 Misbehave: TypeAlias = Callable[[socket.socket], None]
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
@@ -76,7 +75,7 @@ def serving(misbehave: Misbehave) -> Iterator[str]:
 def test_a_decision_ends_in_time(
     make: Make, misbehave: Misbehave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transport, "LARGEST", 2**40)
+    monkeypatch.setattr(transport, "MAX_REPLY_BYTES", 2**40)
     with serving(misbehave) as url:
         client = make(url, timeout=0.2, fallback="pick")
         begun = time.monotonic()
@@ -100,15 +99,9 @@ class Slow:
 
 def test_a_long_request_is_written_in_pieces_until_the_time_is_over() -> None:
     stream = Slow()
-    heed("connection.connect_tcp.complete", {"return_value": stream})
+    enforce_deadline("connection.connect_tcp.complete", {"return_value": stream})
     data = bytes(range(256)) * 400
-    stream.write(data, timeout=Timeouts(60.0).get("write"))
+    stream.write(data, timeout=PhaseTimeouts(60.0).get("write"))
     assert b"".join(stream.pieces) == data
     with pytest.raises(TimeoutError):
-        stream.write(data * 100, timeout=Timeouts(0.1).get("write"))
-
-
-def test_an_answer_has_a_largest_size(service: Service, make: Make) -> None:
-    service.always = Fault(status=200, body=b" " * 2**24 + b" ", kind="application/json")
-    with pytest.raises(ServiceUnavailable, match="answered with more than 16 MB"):
-        make(service.url, timeout=20.0).create_campaign(name="c")
+        stream.write(data * 100, timeout=PhaseTimeouts(0.1).get("write"))

@@ -34,7 +34,7 @@ def test_a_client_serves_one_loop_after_another(service: Service) -> None:
     assert [asyncio.run(_decided(client)) for _ in range(3)] == ["policy"] * 3
     assert asyncio.run(_flushed_and_closed(client))
     assert len(service.events) == 3
-    assert not client._http._pools
+    assert not client._transport._pools
     gc.collect()
 
 

@@ -1,10 +1,11 @@
-"""docs/traffic.md names every option of the command, with its default."""
+"""`foretell simulate-traffic`: its options are documented with their defaults, and checked."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from foretell.cli.traffic import simulate_traffic
 
@@ -21,3 +22,10 @@ def test_every_option_is_documented(option: object) -> None:
     default = getattr(option, "default", None)
     if isinstance(default, str | int | float) and not isinstance(default, bool):
         assert str(default) in rows[0]
+
+
+@pytest.mark.parametrize("option", ["--rate", "--late", "--lost", "--duplicates"])
+def test_nan_is_no_number(option: str) -> None:
+    done = CliRunner().invoke(simulate_traffic, [option, "nan"])
+    assert done.exit_code == 2
+    assert "'nan' is not a number" in done.output
