@@ -67,7 +67,7 @@ class LiveModel(RuleBasedStateMachine):
         self.answers: list[str] = []
         self.sent: list[tuple[dict[str, Any], str]] = []
         self.held: list[Sent] = []
-        self.standing: dict[str, str] = {}
+        self.action_status: dict[str, str] = {}
         self.duplicates = 0
         self.ids = 0
         self.moments: list[Moment] = []
@@ -93,7 +93,7 @@ class LiveModel(RuleBasedStateMachine):
             reward_range=(-1.0, 2.0),
             explore=0.2,
         )
-        self.standing = {"a0": "active", "a1": "active"}
+        self.action_status = {"a0": "active", "a1": "active"}
         self.reference = Reference(
             policy=name,
             actions=2,
@@ -115,14 +115,14 @@ class LiveModel(RuleBasedStateMachine):
 
     # --- what a product does -------------------------------------------------------------------
 
-    @precondition(lambda self: "active" in self.standing.values() and len(self.answers) < 40)
+    @precondition(lambda self: "active" in self.action_status.values() and len(self.answers) < 40)
     @rule(count=st.integers(1, 3))
     def decide(self, count: int) -> None:
         for answer in self.served.decide_many(count):
             self.answers.append(answer.decision_id)
             self._happens("decide", int(answer.action[1:]))
             self.reference.decisions.append(Decision(self.now, int(answer.action[1:])))
-            assert self.standing[answer.action] == "active"
+            assert self.action_status[answer.action] == "active"
 
     @rule(event=feedback)
     def send(self, event: Sent) -> None:
@@ -135,8 +135,8 @@ class LiveModel(RuleBasedStateMachine):
 
     @rule(events=st.lists(feedback, min_size=1, max_size=4))
     def hold_back(self, events: list[Sent]) -> None:
-        place = len(self.answers)
-        self.held += [(event[0] % place, event[1]) for event in events]
+        index = len(self.answers)
+        self.held += [(event[0] % index, event[1]) for event in events]
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
@@ -146,20 +146,20 @@ class LiveModel(RuleBasedStateMachine):
         self._deliver(order)
 
     @precondition(lambda self: self.sent)
-    @rule(place=st.integers(0, 1000), times=st.integers(1, 2))
-    def repeat(self, place: int, times: int) -> None:
+    @rule(index=st.integers(0, 1000), times=st.integers(1, 2))
+    def repeat(self, index: int, times: int) -> None:
         before = self.served.digest()
-        item, _ = self.sent[place % len(self.sent)]
+        item, _ = self.sent[index % len(self.sent)]
         found = self.served.batch([item] * times)
         assert [one.status for one in found] == ["duplicate"] * times
         assert self.served.digest() == before
         self.duplicates += times
 
     @precondition(lambda self: self.sent)
-    @rule(place=st.integers(0, 1000))
-    def reuse_an_id(self, place: int) -> None:
+    @rule(index=st.integers(0, 1000))
+    def reuse_an_id(self, index: int) -> None:
         before = self.served.digest()
-        item, event_id = self.sent[place % len(self.sent)]
+        item, event_id = self.sent[index % len(self.sent)]
         other = "click" if item.get("signal") == "buy" else "buy"
         with pytest.raises(Unusable):
             self.served.signal(item["decision_id"], other, event_id)
@@ -174,11 +174,11 @@ class LiveModel(RuleBasedStateMachine):
         self.served.pass_time(seconds)
         assert self.now >= before
 
-    @rule(place=st.integers(0, 100), signal=st.booleans(), off=st.sampled_from([-1, 0, 0, 1]))
-    def go_to_a_close(self, place: int, signal: bool, off: int) -> None:
+    @rule(index=st.integers(0, 100), signal=st.booleans(), off=st.sampled_from([-1, 0, 0, 1]))
+    def go_to_a_close(self, index: int, signal: bool, off: int) -> None:
         """Go to the microsecond at which a window closes, or beside it."""
         reference = self.reference
-        one = reference.decisions[place % len(reference.decisions)]
+        one = reference.decisions[index % len(reference.decisions)]
         close = reference.closes(one, "signal" if signal else "reward") + off
         self.served.machine.time = max(self.served.machine.time, close)
 
@@ -198,19 +198,19 @@ class LiveModel(RuleBasedStateMachine):
 
     # --- what an administrator does ------------------------------------------------------------
 
-    @rule(place=st.integers(0, 5), status=st.sampled_from(["active", "paused", "retired"]))
-    def change_actions(self, place: int, status: str) -> None:
-        name = f"a{min(place, len(self.standing))}"
-        others = [one for other, one in self.standing.items() if other != name]
-        if name not in self.standing:
-            if len(self.standing) < MOST_ACTIONS:
+    @rule(index=st.integers(0, 5), status=st.sampled_from(["active", "paused", "retired"]))
+    def change_actions(self, index: int, status: str) -> None:
+        name = f"a{min(index, len(self.action_status))}"
+        others = [one for other, one in self.action_status.items() if other != name]
+        if name not in self.action_status:
+            if len(self.action_status) < MOST_ACTIONS:
                 self.served.add_action(name)
-                self.standing[name] = "active"
+                self.action_status[name] = "active"
                 self.reference.actions += 1
                 self._happens("grow", self.reference.actions)
-        elif self.standing[name] != "retired" and "active" in others:
+        elif self.action_status[name] != "retired" and "active" in others:
             self.served.set_action(name, status)
-            self.standing[name] = status
+            self.action_status[name] = status
 
     @rule(change=CHANGES)
     def change_the_rules(self, change: dict[str, Any]) -> None:
@@ -232,7 +232,7 @@ class LiveModel(RuleBasedStateMachine):
 
     @invariant()
     def the_log_alone_gives_the_same_state(self) -> None:
-        if self.standing:
+        if self.action_status:
             live, rebuilt = self.served.campaign(), self.served.rebuilt()
             assert fingerprint(rebuilt.state) == fingerprint(live.state)
             assert list(rebuilt.counters.counts) == list(live.counters.counts)
@@ -241,13 +241,13 @@ class LiveModel(RuleBasedStateMachine):
 
     @invariant()
     def the_policy_knows_what_the_reference_knows(self) -> None:
-        if self.standing and self.order_free:
+        if self.action_status and self.order_free:
             expected = self.reference.state(self.now)
             assert self.served.fingerprint() == fingerprint(expected)
 
     @invariant()
     def a_stream_was_read_as_the_reference_reads_it(self) -> None:
-        if self.standing and not self.order_free:
+        if self.action_status and not self.order_free:
             life = Life(replace(self.first, decisions=[])).live(self.moments, self.now)
             assert self.served.fingerprint() == fingerprint(life.state)
             assert self.served.report().counts.revisions == life.revisions()
@@ -262,7 +262,7 @@ class LiveModel(RuleBasedStateMachine):
 
     @invariant()
     def the_report_is_that_of_the_reference(self) -> None:
-        if not self.standing:
+        if not self.action_status:
             return
         now, report = self.now, self.served.report()
         expected = self.reference.counts(now)
@@ -278,17 +278,17 @@ class LiveModel(RuleBasedStateMachine):
                 assert row.theta == pytest.approx(-1.0 + 3.0 * total / paid, abs=1e-8)
         played = [one.action for one in self._decisions()]
         assert [row.decisions for row in report.actions] == [
-            played.count(action) for action in range(len(self.standing))
+            played.count(action) for action in range(len(self.action_status))
         ]
 
     def _stories(self) -> list[Any]:
-        async def told() -> list[Any]:
+        async def exported() -> list[Any]:
             return [await self.served.engine.history(one) for one in self.answers]
 
-        return self.served.run(told())
+        return self.served.run(exported())
 
     def _decisions(self) -> list[Decision]:
-        return self.reference.decisions if self.standing else []
+        return self.reference.decisions if self.action_status else []
 
     def _happens(self, what: str, body: Any) -> None:
         self.moments.append(Moment(self.now, what, body))
@@ -297,8 +297,8 @@ class LiveModel(RuleBasedStateMachine):
 
     def _deliver(self, events: list[Sent]) -> None:
         items, facts = [], []
-        for place, drawn in events:
-            round_ = place % len(self.answers)
+        for index, drawn in events:
+            round_ = index % len(self.answers)
             item, fact = self._item(round_, drawn)
             item["decision_id"] = self.answers[round_]
             if all(fact.event_id != event_id for _, event_id in self.sent):

@@ -1,4 +1,4 @@
-"""Policies that do nothing but write down what they are told, in its order."""
+"""Policies that do nothing but write down what is delivered to them, in its order."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def recorders() -> Iterator[None]:
 
 
 def heard(state: Any) -> list[tuple[str, int, int, int, float]]:
-    """Return what a recorder was told: verb, round, action, signal, reward."""
+    """Return what was delivered to a recorder: verb, round, action, signal, reward."""
     rows = state.calls[: int(state.made[0])].tolist()
     return [(VERBS[row[0]], row[1], row[2], row[3], row[4] / GRAIN) for row in rows]
 
 
 def _write(state: Any, *row: float) -> None:
-    place = int(state.made[0])
-    state.calls[place, : len(row)] = row
+    index = int(state.made[0])
+    state.calls[index, : len(row)] = row
     state.made[0] += 1
 
 

@@ -120,7 +120,7 @@ class Reference:
         return math.floor((clipped - self.low) / (self.high - self.low) * 2**30 + 0.5) / 2**30
 
     def state(self, now: int) -> Any:
-        """Return what a policy knows that is told what every decision stands at."""
+        """Return what a policy knows to which the outcome of every decision is delivered."""
         state = start(policy(self.policy), Problem(self.actions, self.signals))
         for t, decision in enumerate(self.decisions):
             play(state, t, decision.action)

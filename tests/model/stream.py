@@ -1,7 +1,7 @@
 """What a policy that reads a stream must know: its whole life lived again, moment by moment.
 
-Unlike the service this keeps a note of everything that the policy was told, and never works out
-from a decision's facts what must have been told about it.
+Unlike the service this keeps a note of everything that was delivered to the policy, and never
+works out from a decision's facts what must have been delivered of it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Moment:
 
 
 @dataclass
-class Told:
-    """What the policy was told about one decision, and which of its turns have come."""
+class Delivered:
+    """What was delivered of one decision, and which of its turns have come."""
 
     read: bool = False
     closed: bool = False
@@ -41,7 +41,7 @@ class Life:
     """One life of a policy, from the first decision on."""
 
     now: Reference
-    told: list[Told] = field(default_factory=list)
+    delivered: list[Delivered] = field(default_factory=list)
     clock: int = 0
 
     def __post_init__(self) -> None:
@@ -61,9 +61,9 @@ class Life:
     # --- what happens --------------------------------------------------------------------------
 
     def decide(self, action: int) -> None:
-        play(self.state, len(self.told), action)
+        play(self.state, len(self.delivered), action)
         self.now.decisions.append(Decision(self.clock, action))
-        self.told.append(Told())
+        self.delivered.append(Delivered())
 
     def fact(self, body: tuple[int, Fact]) -> None:
         t, fact = body
@@ -77,35 +77,37 @@ class Life:
         self.state = grow(policy(self.now.policy), self.state, known, problem)
 
     def refit(self, rules: dict[str, Any]) -> None:
-        """Read everything anew, in the order of decisions, as things stand."""
+        """Read everything again, in the order of decisions, with the present outcomes."""
         self.now = self.now.changed(rules, self.clock)
-        self.state, self.told = self._begun(), []
+        self.state, self.delivered = self._begun(), []
         waiting = False
         for t, one in enumerate(self.now.decisions):
             play(self.state, t, one.action)
-            told = Told(closed=self.clock >= self.now.closes(one, "reward"))
-            self.told.append(told)
-            told.read = not waiting and (
+            delivered = Delivered(closed=self.clock >= self.now.closes(one, "reward"))
+            self.delivered.append(delivered)
+            delivered.read = not waiting and (
                 self.clock >= self.now.closes(one, "signal")
-                or (self.now.signal_silence == "unknown" and self._stands(t)[0] is not None)
+                or (self.now.signal_silence == "unknown" and self._outcome(t)[0] is not None)
             )
-            waiting = not told.read
-            if told.read:
-                told.signal, told.reward = self._stands(t)
-                if told.signal is not None:
-                    observe(self.state, t, one.action, told.signal)
-                if told.signal is not None and told.reward is not None:
-                    unit = self.now.unit(told.reward)
-                    credit(self.state, t, one.action, told.signal, unit)
+            waiting = not delivered.read
+            if delivered.read:
+                delivered.signal, delivered.reward = self._outcome(t)
+                if delivered.signal is not None:
+                    observe(self.state, t, one.action, delivered.signal)
+                if delivered.signal is not None and delivered.reward is not None:
+                    unit = self.now.unit(delivered.reward)
+                    credit(self.state, t, one.action, delivered.signal, unit)
 
-    # --- what the policy is told ---------------------------------------------------------------
+    # --- what is delivered to the policy ----------------------------------------------------------
 
     def _close_windows(self, until: int) -> None:
         while True:
             closings = [
                 (self.now.closes(one, kind), kind != "signal", t)
-                for t, (one, told) in enumerate(zip(self.now.decisions, self.told, strict=True))
-                for kind, done in (("signal", told.read), ("reward", told.closed))
+                for t, (one, delivered) in enumerate(
+                    zip(self.now.decisions, self.delivered, strict=True)
+                )
+                for kind, done in (("signal", delivered.read), ("reward", delivered.closed))
                 if not done
             ]
             due = min(closings, default=(math.inf, False, 0))
@@ -113,7 +115,7 @@ class Life:
                 break
             self.clock, (_, of_reward, t) = int(due[0]), due
             if of_reward:
-                self.told[t].closed = True
+                self.delivered[t].closed = True
                 self._pay(t)
             else:
                 self._read(t)
@@ -123,37 +125,39 @@ class Life:
     def _read_on(self) -> None:
         """Where silence is unknown, a signal is read when it is there and its turn has come."""
         while self.now.signal_silence == "unknown":
-            unread = [t for t, told in enumerate(self.told) if not told.read]
+            unread = [t for t, delivered in enumerate(self.delivered) if not delivered.read]
             if not unread or not self._timely_signals(unread[0]):
                 break
             self._read(unread[0])
 
     def _read(self, t: int) -> None:
-        told, seen = self.told[t], self._timely_signals(t)
-        told.read = True
+        delivered, seen = self.delivered[t], self._timely_signals(t)
+        delivered.read = True
         if self.now.signal_silence == "default":
-            told.signal = max(seen, default=0)
+            delivered.signal = max(seen, default=0)
         elif seen:
-            told.signal = seen[0]
-        if told.signal is not None:
-            observe(self.state, t, self.now.decisions[t].action, told.signal)
+            delivered.signal = seen[0]
+        if delivered.signal is not None:
+            observe(self.state, t, self.now.decisions[t].action, delivered.signal)
         self._pay(t)
 
     def _pay(self, t: int) -> None:
-        """Tell the reward once its turn has come; a policy that can is told of corrections."""
-        told, one = self.told[t], self.now.decisions[t]
-        if told.signal is None or (self.now.reward_silence == "default" and not told.closed):
+        """Deliver the reward once its turn has come; corrections too, if the policy can undo."""
+        delivered, one = self.delivered[t], self.now.decisions[t]
+        if delivered.signal is None or (
+            self.now.reward_silence == "default" and not delivered.closed
+        ):
             return
         reward = self.now.total(one) if self.corrects else self._first_total(one)
         if reward is None and self.now.reward_silence == "default":
             reward = self.now.default_reward
-        if reward == told.reward or (told.reward is not None and not self.corrects):
+        if reward == delivered.reward or (delivered.reward is not None and not self.corrects):
             return
-        if told.reward is not None:
-            uncredit(self.state, t, one.action, told.signal, self.now.unit(told.reward))
+        if delivered.reward is not None:
+            uncredit(self.state, t, one.action, delivered.signal, self.now.unit(delivered.reward))
         if reward is not None:
-            credit(self.state, t, one.action, told.signal, self.now.unit(reward))
-        told.reward = reward
+            credit(self.state, t, one.action, delivered.signal, self.now.unit(reward))
+        delivered.reward = reward
 
     def _first_total(self, one: Decision) -> float | None:
         """Return the reward when there first was one; by the close of the window by default."""
@@ -174,17 +178,17 @@ class Life:
             if fact.kind == "signal" and not self.now.is_late(one, fact)
         ]
 
-    def _stands(self, t: int) -> tuple[int | None, float | None]:
+    def _outcome(self, t: int) -> tuple[int | None, float | None]:
         one = self.now.decisions[t]
         return self.now.signal(one, self.clock), self.now.reward(one, self.clock)
 
     def revisions(self) -> int:
         """Count the decisions of which the policy knows something else than what they stand at."""
         return sum(
-            told.read
+            delivered.read
             and (
-                told.signal != self._stands(t)[0]
-                or (told.reward is not None and told.reward != self._stands(t)[1])
+                delivered.signal != self._outcome(t)[0]
+                or (delivered.reward is not None and delivered.reward != self._outcome(t)[1])
             )
-            for t, told in enumerate(self.told)
+            for t, delivered in enumerate(self.delivered)
         )

@@ -9,7 +9,7 @@ from tests.model.machine import LiveModel
 
 
 class OrderFree(LiveModel):
-    """Policies that are told at every moment what each decision stands at."""
+    """Policies to which the present outcome of every decision is delivered."""
 
     policies = ("ucb", "nsd-kl", "nsd-ucrl2(window=5)", "nsd-psrl(window=4)", "nsd-ucrl2")
     order_free = True

@@ -58,16 +58,16 @@ def plans(draw: st.DrawFn) -> Plan:
         if kind in {"adjust", "retract"}:
             body["target"] = f"e{draw(st.integers(0, 15))}"
         events.append((t, body))
-    places = draw(st.lists(st.integers(0, 2), min_size=len(events), max_size=len(events)))
+    phase_of = draw(st.lists(st.integers(0, 2), min_size=len(events), max_size=len(events)))
     phases = [
-        [event for event, place in zip(events, places, strict=True) if place == phase]
+        [event for event, own in zip(events, phase_of, strict=True) if own == phase]
         for phase in range(3)
     ]
     return Plan(actions, phases)
 
 
 def came_to(policy: str, silences: tuple[str, str], plan: Plan) -> Outcome:
-    """Live through a plan: the clock stands still within a phase."""
+    """Live through a plan: the clock does not move within a phase."""
     with tempfile.TemporaryDirectory() as folder, Served(Path(folder) / "a.db") as served:
         served.create(
             actions=["a0", "a1", "a2"],

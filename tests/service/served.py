@@ -25,7 +25,7 @@ GRID = 10_000
 
 
 class Machine:
-    """The machine's clock, in microseconds: it stands still, and may be set back."""
+    """The machine's clock, in microseconds: only a test moves it."""
 
     def __init__(self) -> None:
         self.time = START
@@ -136,11 +136,11 @@ class Served:
 
     def campaign(self, name: str = "c") -> Campaign:
         """Return a campaign with every window closed that is due."""
-        live = self.engine.runtime.by_name[name]
-        live.campaign.advance(
-            self.engine.runtime.clock.now(), decision_loader(self.engine.runtime.log, live.number)
+        active = self.engine.runtime.by_name[name]
+        active.campaign.advance(
+            self.engine.runtime.clock.now(), decision_loader(self.engine.runtime.log, active.number)
         )
-        return live.campaign
+        return active.campaign
 
     def state(self, name: str = "c") -> Any:
         return self.campaign(name).state
@@ -152,7 +152,7 @@ class Served:
         return self.campaign(name).digest()
 
     def rebuilt(self, name: str = "c") -> Campaign:
-        """Return the campaign as the log alone gives it, at this moment."""
+        """Return the campaign rebuilt from the log alone, at this moment."""
         log, number = self.engine.runtime.log, self.engine.runtime.by_name[name].number
         campaign = run_to_end(rebuild(log, number))
         campaign.advance(self.engine.runtime.clock.now(), decision_loader(log, number))

@@ -26,8 +26,8 @@ pytestmark = pytest.mark.slow
 def half_a_request(server: Server) -> tuple[socket.socket, bytes]:
     """Begin a request that is in flight until the rest is sent."""
     body = json.dumps({"unit": "u1"}).encode()
-    place = urlsplit(server.url)
-    connection = socket.create_connection((place.hostname, place.port), timeout=30)
+    address = urlsplit(server.url)
+    connection = socket.create_connection((address.hostname, address.port), timeout=30)
     connection.sendall(
         b"POST /v1/campaigns/home-hero/decisions HTTP/1.1\r\nHost: here\r\n"
         b"Content-Type: application/json\r\n"
@@ -136,9 +136,9 @@ def test_sigterm_finishes_what_is_in_flight_and_ends_with_0(tmp_path: Path) -> N
         connection, rest = half_a_request(server)
         server.process.send_signal(signal.SIGTERM)
         time.sleep(0.5)
-        place = urlsplit(server.url)
+        address = urlsplit(server.url)
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((place.hostname, place.port))
+            socket.create_connection((address.hostname, address.port))
         connection.sendall(rest)
         head, _, body = everything(connection).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 201")

@@ -194,7 +194,7 @@ def _first(totals: Totals) -> str:
 
 
 def progress(name: str) -> Tell:
-    """Return what tells how far a suite is, now and then."""
+    """Return a function that prints now and then how far a suite is."""
     last = [time.monotonic()]
 
     def tell(so_far: Totals | Findings) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foretell.service.model.decision_id import read_decision_id
-from tests.torture.replay import Found
+from tests.torture.replay import LogContents
 from tests.torture.verbs import Body
 
 TAKEN = ("accepted", "late", "parked")
@@ -55,7 +55,7 @@ class Book:
         """Count what was answered."""
         return sum(bool(item.answers) for item in self.items.values())
 
-    def check(self, found: Found, *, relaxed: bool = False) -> Iterator[str]:
+    def check(self, found: LogContents, *, relaxed: bool = False) -> Iterator[str]:
         """Hold the book against a log; `relaxed` lets decisions be lost, and only them."""
         for item in self.items.values():
             if item.verb == "decide":
@@ -77,7 +77,7 @@ class Book:
         if found.anonymous > sent:
             yield f"doubled: {found.anonymous} decisions without a key, {sent} asked for"
 
-    def _check_decision(self, item: Item, found: Found, *, relaxed: bool) -> Iterator[str]:
+    def _check_decision(self, item: Item, found: LogContents, *, relaxed: bool) -> Iterator[str]:
         times = found.times[item.name]
         if times > 1:
             yield f"doubled: {item.name} is there {times} times"

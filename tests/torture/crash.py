@@ -48,7 +48,7 @@ class Nursery:
         self.process = process
 
     async def start(self, start: Start) -> int:
-        """Start a server; gives its process id."""
+        """Start a server, and return its process id."""
         pipe_in, pipe_out = self.process.stdin, self.process.stdout
         assert pipe_in is not None
         assert pipe_out is not None

@@ -47,10 +47,10 @@ class Kept:
     def after(self, loss: Loss, rng: random.Random) -> bytes:
         content = bytearray(self.durable)
         last = len(self.pending) if loss == "none" else rng.randint(0, len(self.pending))
-        for place, (offset, data) in enumerate(self.pending):
-            if loss == "none" or (loss == "tail" and place < last):
+        for index, (offset, data) in enumerate(self.pending):
+            if loss == "none" or (loss == "tail" and index < last):
                 _apply(content, offset, data)
-            elif loss == "tail" and place == last and data:
+            elif loss == "tail" and index == last and data:
                 _apply(content, offset, data[: rng.randint(0, len(data))])
             elif loss == "sectors" and data is None:
                 if rng.random() < 0.5:
@@ -223,7 +223,7 @@ class DeadlyDisk(apsw.VFS):
             die()
 
     def counts(self, ending: str) -> bool:
-        """Count an operation; tells whether it is the one."""
+        """Count an operation, and return whether it is the one."""
         if self.ending is not None and ending != self.ending:
             return False
         self.left -= 1

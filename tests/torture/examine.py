@@ -11,7 +11,7 @@ from foretell.service.log.sqlite.check import check_database
 from foretell.service.model.events import Decided, Rewarded, Signalled
 from foretell.service.model.timestamps import parse_timestamp
 from tests.torture.book import Book
-from tests.torture.replay import Found, end_refit, found_in, read_only
+from tests.torture.replay import LogContents, end_refit, found_in, read_only
 from tests.torture.traffic import CAMPAIGNS
 from tests.torture.verbs import Refused, Service
 
@@ -53,7 +53,7 @@ class Totals:
 
 async def examine(
     path: str, book: Book, service: Service, totals: Totals, *, relaxed: bool = False
-) -> Found:
+) -> LogContents:
     """Check a database whose server is idle, and add up what was found."""
     totals.violations += [f"damaged: {one}" for one in check_database(path).damage]
     reports = await _reports(service)
@@ -96,7 +96,9 @@ async def _reports(service: Service) -> dict[str, Any]:
     return reports
 
 
-def _counts(name: str, report: Any, found: Found, book: Book, *, relaxed: bool) -> Iterator[str]:
+def _counts(
+    name: str, report: Any, found: LogContents, book: Book, *, relaxed: bool
+) -> Iterator[str]:
     counts = report["counts"]
     if counts["decisions"] != found.kinds[name, Decided]:
         yield f"counts: {name} reports {counts['decisions']} decisions, its log has others"

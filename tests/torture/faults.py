@@ -17,7 +17,7 @@ import apsw
 
 from foretell import protocol
 from foretell.service.engine import Engine, maintenance
-from foretell.service.engine import engine as engines
+from foretell.service.engine import engine as engine_module
 from foretell.service.log.sqlite import committer
 from foretell.service.model.errors import LogClosed
 from tests.torture.disk import LOSSES, Disk, Fault, Loss
@@ -35,14 +35,14 @@ def quickly() -> Iterator[None]:
     """Try again soon, keep snapshots often, and let no journal fill a small disk by itself."""
     with (
         mock.patch.object(maintenance, "SNAPSHOT_RECORDS", 120),
-        mock.patch.object(engines, "REOPEN_SECONDS", 0.01),
+        mock.patch.object(engine_module, "REOPEN_SECONDS", 0.01),
         mock.patch.object(committer, "CHECKPOINT_PAGES", 100),
     ):
         yield
 
 
 async def until(holds: Callable[[], bool]) -> bool:
-    """Wait until something holds; tells whether it did in time."""
+    """Wait until something holds, and return whether it did in time."""
     for _ in range(int(PATIENCE / 0.01)):
         if holds():
             return True
@@ -74,7 +74,7 @@ async def refusals(engine: Engine, traffic: Traffic) -> list[str]:
         ),
         "batch": lambda: engine.batch([]),
         "report": lambda: engine.report("free"),
-        "story": lambda: engine.history(decision),
+        "history": lambda: engine.history(decision),
         "add_action": lambda: engine.add_action("free", protocol.NewAction("refused")),
     }
     for what, ask in asked.items():

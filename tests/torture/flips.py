@@ -26,7 +26,7 @@ from foretell.errors import ForetellError
 from foretell.service.engine import Engine
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
-from tests.torture.pages import owners_of_pages, places
+from tests.torture.pages import owners_of_pages, spans
 from tests.torture.power import abandon, remove
 
 CAMPAIGNS = ("one", "two")
@@ -155,7 +155,7 @@ def _questions(engine: Engine, asked: Asked) -> Iterator[tuple[str, Callable[[],
         yield f"delays {name}", partial(engine.delays, name)
     yield "keys", partial(_later, engine.keys)
     for name, key, decision in asked.decisions:
-        yield f"story {key}", partial(engine.history, decision)
+        yield f"history {key}", partial(engine.history, decision)
         yield f"again {key}", partial(decide, name, key)
     for decision, event_id in asked.events:
         yield event_id, partial(engine.signal, decision, protocol.SignalReport("click", event_id))
@@ -207,21 +207,21 @@ def _difference(one: Any, other: Any) -> str:
 def row_flips(path: Path, rng: random.Random, rows: int) -> Iterator[Flip]:
     """Return a flip of every byte of some rows of each table, of long columns of some bytes."""
     for table, naming in NAMED.items():
-        known = list(places(str(path), table))
-        numbers = sorted({place.row for place in known})
+        known = list(spans(str(path), table))
+        numbers = sorted({span.row for span in known})
         some = set(rng.sample(numbers, min(rows, len(numbers))))
         some.add(numbers[-1])
-        for place in known:
-            if place.row not in some:
+        for span in known:
+            if span.row not in some:
                 continue
-            each = list(range(place.length))
-            if place.length > 40:
+            each = list(range(span.length))
+            if span.length > 40:
                 each = sorted(rng.sample(each, 12))
-            names = naming.format(place.row)
-            exact = place.column not in {"rowid", "header"}
+            names = naming.format(span.row)
+            exact = span.column not in {"rowid", "header"}
             for byte in each:
-                what = f"{table}.{place.column}"
-                offset = place.offset + byte
+                what = f"{table}.{span.column}"
+                offset = span.offset + byte
                 yield Flip("", offset, rng.randrange(8), what, names if exact else None)
 
 
@@ -251,7 +251,7 @@ def journal_flips(path: Path, rng: random.Random, count: int) -> Iterator[Flip]:
 def may_hide(flip: Flip, different: list[str]) -> bool:
     """Return whether this flip is one that only the scrub can find."""
     if flip.what == "personal.rowid":
-        return all(one.startswith("another answer to story") for one in different)
+        return all(one.startswith("another answer to history") for one in different)
     return flip.what in HIDING and not any(one.startswith("not a sentence") for one in different)
 
 

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import apsw
 
 LEAF, INTERIOR = 13, 5
-COLUMNS = {
+STORED_COLUMNS = {
     "events": ("seq", "campaign", "round", "key", "body", "checksum", "link"),
     "personal": ("seq", "campaign", "unit", "context", "checksum"),
     "snapshots": ("campaign", "seq", "body", "digest"),
 }
 
 
-class Place(NamedTuple):
-    """Bytes of the file that hold one column of a row, or what stands before its columns."""
+class Span(NamedTuple):
+    """Bytes of the file that hold one column of a row, or the header of the row."""
 
     table: str
     row: int
@@ -28,7 +28,7 @@ class Place(NamedTuple):
     length: int
 
 
-def places(path: str, table: str) -> Iterator[Place]:
+def spans(path: str, table: str) -> Iterator[Span]:
     """Return where every row of a table is stored, in pieces where it overflows its page."""
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     root = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).get
@@ -46,7 +46,7 @@ def owners_of_pages(path: str) -> dict[int, str]:
     return owners
 
 
-def _page(content: bytes, size: int, number: int, table: str) -> Iterator[Place]:
+def _page(content: bytes, size: int, number: int, table: str) -> Iterator[Span]:
     start = (number - 1) * size
     head = start + (100 if number == 1 else 0)
     kind, cells = content[head], struct.unpack_from(">H", content, head + 3)[0]
@@ -61,23 +61,23 @@ def _page(content: bytes, size: int, number: int, table: str) -> Iterator[Place]
         yield from _page(content, size, struct.unpack_from(">I", content, head + 8)[0], table)
 
 
-def _row(content: bytes, size: int, cell: int, table: str) -> Iterator[Place]:
+def _row(content: bytes, size: int, cell: int, table: str) -> Iterator[Span]:
     payload, place = _varint(content, cell)
     row, begin = _varint(content, place)
-    yield Place(table, row, "rowid", cell, begin - cell)
+    yield Span(table, row, "rowid", cell, begin - cell)
     header, place = _varint(content, begin)
-    yield Place(table, row, "header", begin, header)
+    yield Span(table, row, "header", begin, header)
     types = []
     while place < begin + header:
         kind, place = _varint(content, place)
         types.append(kind)
     parts = list(_parts(content, size, begin, payload))
     first = header
-    for column, kind in zip(COLUMNS[table], types, strict=True):
+    for column, kind in zip(STORED_COLUMNS[table], types, strict=True):
         for start, offset, length in parts:
             low, high = max(first, start), min(first + _length(kind), start + length)
             if low < high:
-                yield Place(table, row, column, offset + low - start, high - low)
+                yield Span(table, row, column, offset + low - start, high - low)
         first += _length(kind)
 
 

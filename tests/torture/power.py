@@ -19,14 +19,14 @@ import apsw
 
 from foretell.errors import ForetellError
 from foretell.service.engine import Engine, maintenance
-from foretell.service.engine import engine as engines
+from foretell.service.engine import engine as engine_module
 from foretell.service.log.sqlite import committer as committers
 from foretell.service.log.sqlite import connection as schema
 from foretell.service.log.sqlite import log as logs
 from foretell.service.model.decision_id import read_decision_id
 from tests.torture.disk import LOSSES, Disk, Fault
 from tests.torture.examine import Totals, examine
-from tests.torture.replay import Found
+from tests.torture.replay import LogContents
 from tests.torture.traffic import SIGNALS, Traffic
 from tests.torture.verbs import NoAnswer, Refused, Within
 
@@ -93,12 +93,12 @@ class PowerCuts:
     ) -> Totals:
         """Cut so many times, or until there are more violations than `most`."""
         records, maintenance.SNAPSHOT_RECORDS = maintenance.SNAPSHOT_RECORDS, 120
-        seconds, engines.REOPEN_SECONDS = engines.REOPEN_SECONDS, 0.01
+        seconds, engine_module.REOPEN_SECONDS = engine_module.REOPEN_SECONDS, 0.01
         try:
             while self.totals.kills < cuts and len(self.totals.violations) < most:
                 await self._database(cuts, tell, most)
         finally:
-            maintenance.SNAPSHOT_RECORDS, engines.REOPEN_SECONDS = records, seconds
+            maintenance.SNAPSHOT_RECORDS, engine_module.REOPEN_SECONDS = records, seconds
         return self.totals
 
     async def _database(self, cuts: int, tell: Callable[[Totals], None], most: int) -> None:
@@ -204,7 +204,7 @@ class PowerCuts:
             else:
                 await abandon(engine)
 
-    async def _park(self, traffic: Traffic, service: Within, found: Found) -> None:
+    async def _park(self, traffic: Traffic, service: Within, found: LogContents) -> None:
         """Send feedback on decisions that were answered and are lost: it belongs to none."""
         lost = [
             (campaign, decision)

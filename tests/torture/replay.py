@@ -39,7 +39,7 @@ def read_only(path: str) -> Iterator[LogReader]:
 
 
 @dataclass
-class Found:
+class LogContents:
     """What a log holds, by the names that the load's book gives to things."""
 
     records: int = 0
@@ -60,15 +60,15 @@ class Found:
     """Campaigns by number."""
 
 
-def found_in(log: LogReader, units: list[tuple[str, str]]) -> Found:
+def found_in(log: LogReader, units: list[tuple[str, str]]) -> LogContents:
     """Read every record, each against its checksum and the chain."""
-    found = Found()
-    setups: dict[int, CampaignConfig] = {}
+    found = LogContents()
+    configs: dict[int, CampaignConfig] = {}
     decided: Counter[int] = Counter()
     feedback: list[tuple[int, Feedback]] = []
     for stored in log.scan(0):
         found.records += 1
-        _note(found, stored, setups)
+        _note(found, stored, configs)
         if isinstance(stored.event, Decided):
             if stored.event.round != decided[stored.campaign]:
                 found.rounds.append(f"record {stored.seq} has round {stored.event.round}")
@@ -90,12 +90,12 @@ def found_in(log: LogReader, units: list[tuple[str, str]]) -> Found:
     return found
 
 
-def _note(found: Found, stored: Record, setups: dict[int, CampaignConfig]) -> None:  # noqa: C901
+def _note(found: LogContents, stored: Record, configs: dict[int, CampaignConfig]) -> None:  # noqa: C901
     _, number, event = stored
     if isinstance(event, Created):
         found.names[number] = event.config.name
         found.times[f"c/{event.config.name}"] += 1
-        setups[number] = event.config
+        configs[number] = event.config
     name = found.names.get(number, "")
     found.kinds[name, type(event)] += 1
     if isinstance(event, Decided):
@@ -109,14 +109,14 @@ def _note(found: Found, stored: Record, setups: dict[int, CampaignConfig]) -> No
     elif isinstance(event, (Signalled, Rewarded)):
         found.times[f"e/{name}/{event.event_id}"] += 1
     elif isinstance(event, (Changed, Refitted)):
-        old, new = setups[number], event.config
+        old, new = configs[number], event.config
         for action in new.actions[len(old.actions) :]:
             found.times[f"a/{name}/{action}"] += 1
         if old.explore != new.explore:
             found.times[f"x/{name}/{new.explore!r}"] += 1
         if old.reward_window != new.reward_window:
             found.times[f"r/{name}/{new.reward_window!r}"] += 1
-        setups[number] = new
+        configs[number] = new
     elif isinstance(event, KeyMade) and number == SERVER and event.name != "first":
         found.times[f"k/{event.name}"] += 1
     elif isinstance(event, SecretMade):

@@ -1,7 +1,7 @@
 """Servers to be killed: an engine behind a socket, forked from one process that has it loaded.
 
 `python -m tests.torture.server` reads a line of JSON for each server to start and prints its
-process id. Each is told how it shall be broken, and where it shall die.
+process id. The JSON says how each shall be broken, and where it shall die.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _die_in_refit(killing: Killing) -> None:
 
 
 def mark_for_death(start: Start) -> DeadlyDisk | None:
-    """Prepare the end; gives the layer under the database, if it is there."""
+    """Prepare the end, and return the layer under the database, if there is one."""
     killing = Killing(start.at)
     match start.dies:
         case "operation":

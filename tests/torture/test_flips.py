@@ -14,21 +14,21 @@ from foretell.service.model.errors import Damaged
 from tests.torture import flips
 from tests.torture.faults import until
 from tests.torture.flips import Asked
-from tests.torture.pages import places
+from tests.torture.pages import spans
 from tests.torture.power import abandon
 
 
 def flip_in(path: Path, table: str, column: str, row: int | None = None) -> int:
-    """Flip a bit in a column of a row, or of the last one; gives the row."""
-    place = [
-        one for one in places(str(path), table) if one.column == column and row in {None, one.row}
+    """Flip a bit in a column of a row, or of the last one, and return the row."""
+    span = [
+        one for one in spans(str(path), table) if one.column == column and row in {None, one.row}
     ][-1]
     with path.open("r+b") as file:
-        file.seek(place.offset)
+        file.seek(span.offset)
         byte = file.read(1)[0]
-        file.seek(place.offset)
+        file.seek(span.offset)
         file.write(bytes([byte ^ 4]))
-    return place.row
+    return span.row
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_a_damaged_snapshot_is_said_and_the_campaign_built_from_the_log(
 
     expected, damage = asyncio.run(state(Path(shutil.copy(whole[0], folder / "other.db"))))
     assert damage == []
-    for row in {place.row for place in places(str(database), "snapshots")}:
+    for row in {span.row for span in spans(str(database), "snapshots")}:
         flip_in(database, "snapshots", "digest", row)
     found, damage = asyncio.run(state(database))
     assert found == expected
@@ -100,8 +100,8 @@ def test_the_scrub_finds_it_while_the_server_runs(database: Path, table: str, co
 
 
 def test_a_harness_that_sees_another_answer_says_so(whole: tuple[Path, Asked]) -> None:
-    given = {"report": {"counts": 1}, "story": ValueError("no sentence")}
-    assert len(list(flips.compare(given, {"report": {"counts": 2}, "story": {}}))) == 2
+    given = {"report": {"counts": 1}, "history": ValueError("no sentence")}
+    assert len(list(flips.compare(given, {"report": {"counts": 2}, "history": {}}))) == 2
 
 
 def test_every_column_of_every_table_is_flipped(whole: tuple[Path, Asked]) -> None:

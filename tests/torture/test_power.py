@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from foretell.service.engine import ingest as intake
+from foretell.service.engine import ingest
 from tests.torture.faults import untrusted_syncs
 from tests.torture.power import PowerCuts, without_sync
 
@@ -34,7 +34,7 @@ def test_a_relaxed_server_loses_decisions_alone_and_parks_their_feedback(folder:
 def test_feedback_that_goes_to_whoever_has_the_number_now_is_found_out(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "if_decided_at", lambda facts, _: facts)
+    monkeypatch.setattr(ingest, "if_decided_at", lambda records, _: records)
     totals = asyncio.run(PowerCuts(folder, seed=3, durability="relaxed").run(cuts=400, most=1))
     assert totals.violations
 

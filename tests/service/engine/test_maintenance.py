@@ -18,8 +18,8 @@ from foretell.service.model.active_campaign import ActiveCampaign
 LARGE = protocol.NewCampaign("one", [f"a{n}" for n in range(40)], ["none", "x", "y"], "nsd-ucrl2")
 
 
-def compiled(live: ActiveCampaign) -> bool:
-    return type(live.campaign.state) in live.decider.compiled
+def compiled(active: ActiveCampaign) -> bool:
+    return type(active.campaign.state) in active.decider.compiled
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -86,10 +86,10 @@ def test_a_policy_that_cannot_be_compiled_goes_on_without(
     async def run() -> None:
         engine = await Engine.open(tmp_path / "a.db")
         await engine.create(LARGE)
-        live = engine.runtime.by_name["one"]
-        await until(lambda: compiled(live))
-        state = live.campaign.state
-        assert live.decider.compiled[type(state)] is share_writer(state)
+        active = engine.runtime.by_name["one"]
+        await until(lambda: compiled(active))
+        state = active.campaign.state
+        assert active.decider.compiled[type(state)] is share_writer(state)
         await engine.decide("one", protocol.DecisionRequest())
         await engine.close()
 

@@ -1,4 +1,4 @@
-"""Changing the policy or a window is a logged refit: nothing is lost, nothing stands still."""
+"""Changing the policy or a window is a logged refit: nothing is lost, and requests go on."""
 
 from __future__ import annotations
 
@@ -232,9 +232,9 @@ def test_decisions_and_feedback_go_on_during_a_refit(
 
         served.run(all_at_once())
         records = served.records()
-        place = next(place for place, record in enumerate(records) if record.type == "refit")
+        index = next(index for index, record in enumerate(records) if record.type == "refit")
         meanwhile = [
-            record for record in records[:place] if record.seq > records[place].body["upto"]
+            record for record in records[:index] if record.seq > records[index].body["upto"]
         ]
         assert len(meanwhile) > 150, "enough came in while the log was read"
         counts = served.report().counts
@@ -274,7 +274,7 @@ def test_a_refit_ends_however_fast_records_come(
         assert served.digest() == served.rebuilt().digest()
 
 
-def test_another_version_of_the_policies_reads_anew_and_says_so(
+def test_another_version_of_the_policies_is_refit_and_logged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Served(tmp_path / "a.db") as served:

@@ -1,4 +1,4 @@
-"""Files that are no database of ours are told apart from those that are, and left alone."""
+"""Files that are no database of ours are recognised, and left alone."""
 
 from __future__ import annotations
 

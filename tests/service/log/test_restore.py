@@ -1,4 +1,4 @@
-"""A copy put in place of a running database: whoever reads meanwhile is told, and nothing mixes."""
+"""A copy replaces a running database: whoever reads meanwhile gets an error, and nothing mixes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ import pytest
 
 from foretell import protocol
 from foretell.errors import DamagedFile, InvalidInput
-from foretell.service.engine import Engine
-from foretell.service.engine import engine as engines
-from foretell.service.engine import queries as reading
-from foretell.service.log.sqlite import backup as copies
-from foretell.service.log.sqlite import restore as restoring
+from foretell.service.engine import Engine, queries
+from foretell.service.engine import engine as engine_module
+from foretell.service.log.sqlite import backup, restore
 from foretell.service.log.sqlite.campaign_reader import last_seq
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.model.errors import LogClosed
@@ -54,7 +52,7 @@ READS: dict[str, Callable[[Engine], Awaitable[Any]]] = {
 def test_a_read_during_a_restore_ends_and_the_service_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(reading, "EXPORT_PAGE", 20)
+    monkeypatch.setattr(queries, "EXPORT_PAGE", 20)
 
     async def run() -> None:
         engine = await opened(tmp_path / "a.db", 10)
@@ -192,7 +190,7 @@ def test_a_restore_without_room_costs_nothing(
         engine = await opened(tmp_path / "a.db", 3)
         await engine.backup(str(tmp_path / "copy.db"))
         log = engine.runtime.log
-        monkeypatch.setattr(copies, "connect", lambda path, **how: Full(connect(path, **how)))
+        monkeypatch.setattr(backup, "connect", lambda path, **how: Full(connect(path, **how)))
         with pytest.raises(OSError, match="No space left") as raised:
             await engine.restore(str(tmp_path / "copy.db"))
         assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, str(tmp_path / "a.db"))
@@ -229,7 +227,7 @@ def test_a_log_that_cannot_be_opened_after_a_restore_opens_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is tried again and again, and said once that it was in vain."""
-    monkeypatch.setattr(engines, "REOPEN_SECONDS", 0.001)
+    monkeypatch.setattr(engine_module, "REOPEN_SECONDS", 0.001)
     tries = 0
 
     async def run() -> None:
@@ -289,8 +287,8 @@ def test_a_journal_that_was_left_behind_is_not_mixed_with_a_copy(tmp_path: Path)
     asyncio.run(run())
     path = tmp_path / "a.db"
     path.unlink()
-    part = restoring.stage_copy(str(tmp_path / "copy.db"), str(path))
-    assert restoring.replace_database(part, str(path)) is None
+    part = restore.stage_copy(str(tmp_path / "copy.db"), str(path))
+    assert restore.replace_database(part, str(path)) is None
     assert not Path(f"{path}-wal").exists()
     assert last_seq(str(path)) == 23
 
@@ -307,8 +305,8 @@ def test_a_damaged_journal_is_kept_as_it_is(
     asyncio.run(run())
     path = tmp_path / "a.db"
     journal = Path(f"{path}-wal").read_bytes()
-    monkeypatch.setattr(restoring, "count_lost_transactions", lambda _: 2)
-    part = restoring.stage_copy(str(tmp_path / "copy.db"), str(path))
-    kept = restoring.replace_database(part, str(path))
+    monkeypatch.setattr(restore, "count_lost_transactions", lambda _: 2)
+    part = restore.stage_copy(str(tmp_path / "copy.db"), str(path))
+    kept = restore.replace_database(part, str(path))
     assert Path(f"{kept}-wal").read_bytes() == journal
     assert last_seq(str(path)) == 23

@@ -43,11 +43,11 @@ async def _burst_after_an_action_was_added(path: Path, policy: str) -> Counter[s
                 reward_silence="unknown",
             )
         )
-        for place in range(200):
+        for index in range(200):
             answer, _ = await engine.decide("c", protocol.DecisionRequest())
-            signal = "click" if place % 3 else "none"
+            signal = "click" if index % 3 else "none"
             await engine.signal(answer.decision_id, protocol.SignalReport(signal))
-            await engine.reward(answer.decision_id, protocol.RewardReport(float(place % 2)))
+            await engine.reward(answer.decision_id, protocol.RewardReport(float(index % 2)))
         await engine.add_action("c", protocol.NewAction("new"))
         answers = await asyncio.gather(
             *[engine.decide("c", protocol.DecisionRequest()) for _ in range(1000)]

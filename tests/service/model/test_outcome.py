@@ -1,4 +1,4 @@
-"""Several facts for one decision: what counts, and what it is counted as."""
+"""Several records of one decision: what counts, and what it is counted as."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def test_the_last_correction_by_time_and_then_by_id_wins(
         one = served.decide().decision_id
         served.reward(one, 0.5, "r")
         served.reward(one, 0.1, "other")
-        for place in order:
-            given = dict(CORRECTIONS[place])
+        for index in order:
+            given = dict(CORRECTIONS[index])
             given["occurred_at"] = f"2023-11-14T{given['occurred_at']}:00Z"
             assert served.reward(one, **given) == "accepted"
         served.pass_time(2.0)
@@ -147,23 +147,23 @@ def test_a_correction_changes_a_reward_of_its_own_decision_alone(tmp_path: Path)
         assert (settled(served, one)[1], settled(served, other)[1]) == (0.5, 0.0)
 
 
-def test_what_is_parked_is_told_what_it_waits_for(tmp_path: Path) -> None:
+def test_a_receipt_says_why_feedback_is_parked(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create(**WINDOWS)
         one, other = (served.decide().decision_id for _ in range(2))
 
-        def told(decision: str, target: str) -> str | None:
+        def detail_of(decision: str, target: str) -> str | None:
             report = protocol.RewardReport(0.5, kind="adjust", target=target)
             return served.run(served.engine.reward(decision, report)).detail
 
-        assert told(one, "r") == "there is no reward 'r' yet: it counts if the reward comes"
+        assert detail_of(one, "r") == "there is no reward 'r' yet: it counts if the reward comes"
         served.reward(one, 0.5, "r", kind="reward")
-        assert told(one, "r") is None
+        assert detail_of(one, "r") is None
         served.reward(one, 0.5, "k", kind="adjust", target="r")
         served.signal(one, "click", "s")
         for decision, target in ((other, "r"), (one, "k"), (one, "s")):
             wrong = f"{target!r} is no reward of this decision: name one as the target"
-            assert told(decision, target) == wrong
+            assert detail_of(decision, target) == wrong
 
 
 def test_a_correction_may_have_the_name_of_its_reward_alone(tmp_path: Path) -> None:
@@ -209,7 +209,9 @@ def test_a_total_outside_the_range_is_stored_clipped_and_counted(
         report = served.report()
         assert report.counts.clipped == 1
         assert report.signals[2].theta == 3.0
-        assert served.state().rewards.grains.sum() == 2**30, "the policy is told 1, the largest"
+        assert served.state().rewards.grains.sum() == 2**30, (
+            "1, the largest, is delivered to the policy"
+        )
         served.reward(one, None, "k", kind="retract", target="r2")
         report = served.report()
         assert (report.counts.clipped, report.signals[2].theta) == (0, 2.0)
@@ -246,7 +248,9 @@ def test_an_unknown_signal_is_refused_and_the_known_ones_are_named(tmp_path: Pat
         {"value": 1.0, "occurred_at": "2023-11-14T11:00:00"},
     ],
 )
-def test_feedback_that_cannot_be_used_leaves_no_line(tmp_path: Path, body: dict[str, Any]) -> None:
+def test_feedback_that_cannot_be_used_leaves_no_record(
+    tmp_path: Path, body: dict[str, Any]
+) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create(**WINDOWS)
         one = served.decide().decision_id
@@ -322,4 +326,4 @@ def test_a_batch_takes_each_event_for_itself(tmp_path: Path) -> None:
             "rejected", "rejected", "rejected", "rejected",
         ]  # fmt: skip
         assert all(receipt.detail for receipt in found if receipt.status == "rejected")
-        assert [found[place].event_id for place in (1, 5, 6)] == [None, "n", "s"]
+        assert [found[index].event_id for index in (1, 5, 6)] == [None, "n", "s"]

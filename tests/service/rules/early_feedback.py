@@ -64,7 +64,7 @@ class Early:
         )
 
     def ticks(self) -> Iterator[int]:
-        """Let the seconds pass; gives the time after each."""
+        """Let the seconds pass, and yield the time after each."""
         for _ in range(TICKS):
             now = self.served.machine.time
             first = int(self.rng.binomial(PER_TICK, 0.5))

@@ -30,12 +30,12 @@ def burst(served: Served, decisions: int) -> Counter[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "dear"), [(name, False) for name in INDEX] + [("nsd-kl", True), ("ucb", True)]
+    ("name", "expensive"), [(name, False) for name in INDEX] + [("nsd-kl", True), ("ucb", True)]
 )
 def test_10000_decisions_before_the_first_signal_are_spread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, dear: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, expensive: bool
 ) -> None:
-    monkeypatch.setattr("foretell.service.model.decider.CHEAP_SECONDS", 0.0 if dear else 1e9)
+    monkeypatch.setattr("foretell.service.model.decider.CHEAP_SECONDS", 0.0 if expensive else 1e9)
     with Served(tmp_path / "a.db", durability="relaxed") as served:
         served.create(actions=ACTIONS, policy=name)
         found = burst(served, 10_000)
@@ -70,7 +70,7 @@ def taught(served: Served, name: str) -> None:
 def test_pending_plays_spread_a_burst(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, pending: str
 ) -> None:
-    """A policy that was not told of its plays would give all of a burst to one action."""
+    """A policy that did not know of its plays would give all of a burst to one action."""
     monkeypatch.setattr("foretell.service.model.decider.CHEAP_SECONDS", 1e9)
     with Served(tmp_path / "a.db", durability="relaxed") as served:
         taught(served, name)

@@ -52,9 +52,9 @@ def test_visitors_do_not_disturb_each_other(
                 engine.signal(one, protocol.SignalReport("click", f"s{number}")),
             ]
             tasks = []
-            for place, report in enumerate(reports):
+            for index, report in enumerate(reports):
                 tasks.append(asyncio.create_task(report))
-                await asyncio.sleep(0.001 * ((number + place) % 4))
+                await asyncio.sleep(0.001 * ((number + index) % 4))
             found = [receipt.status for receipt in await asyncio.gather(*tasks)]
             assert found == ["accepted"] * 4 + ["duplicate"]
             history = await engine.history(one)

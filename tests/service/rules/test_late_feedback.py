@@ -53,7 +53,7 @@ def test_what_a_stream_policy_has_read_stays_read_until_a_refit(
             assert served.reward(one, 0.75) == "late"
         assert served.fingerprint() == read
         assert served.report().counts.revisions == 3
-        assert served.history(ids[0]).signal == "buy", "the ledger knows at once"
+        assert served.history(ids[0]).signal == "buy", "the outcome changes at once"
         assert served.report().signals[2].theta == 0.75
         digest = served.digest()
         served.restart()
@@ -85,8 +85,8 @@ def test_a_stream_policy_that_can_undo_rewards_is_told_of_late_ones(tmp_path: Pa
         one = served.decide(eligible=["a"]).decision_id
         served.pass_time(2.0)
         served.reward(one, 0.5)
-        told = heard(served.state())
-        assert told == [
+        delivered = heard(served.state())
+        assert delivered == [
             ("play", 0, 0, 0, 0.0),
             ("observe", 0, 0, 0, 0.0),
             ("credit", 0, 0, 0, 0.0),
@@ -108,8 +108,10 @@ def test_a_stream_is_read_in_the_order_of_decisions(tmp_path: Path, silence: str
         read = [t for verb, t, *_ in heard(served.state()) if verb == "observe"]
         assert read == ([] if silence == "default" else [0, 1]), "2 has not come, so 3 waits"
         served.pass_time(1.0)
-        told = [(t, signal) for verb, t, _, signal, _ in heard(served.state()) if verb == "observe"]
-        assert told == (
+        delivered = [
+            (t, signal) for verb, t, _, signal, _ in heard(served.state()) if verb == "observe"
+        ]
+        assert delivered == (
             [(0, 1), (1, 1), (2, 0), (3, 1), (4, 0), (5, 1)]
             if silence == "default"
             else [(0, 1), (1, 1), (3, 1), (5, 1)]

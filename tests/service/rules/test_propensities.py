@@ -14,7 +14,7 @@ from foretell.policies.verbs import choose, has, indices
 from foretell.service.engine.replay import fold
 from foretell.service.log.sqlite import reader as records
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.decider import DRAWS, Decider
+from foretell.service.model.decider import TABLE_DRAWS, Decider
 from foretell.service.model.events import Decided
 from foretell.types import Floats, Problem
 from tests.service.served import Served
@@ -151,7 +151,7 @@ def spied_tables(monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
 def test_an_index_policy_draws_evenly_from_its_ties(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The log is folded again record by record, and each decision's tie is worked out anew."""
+    """The log is folded again record by record, and each decision's tie is worked out again."""
     monkeypatch.setattr("foretell.service.model.decider.CHEAP_SECONDS", 1e9)
     with Served(tmp_path / "a.db") as served:
         campaign_of(served, name, 600, explore=0.1)
@@ -179,7 +179,7 @@ def _exact(campaign: Campaign, event: Decided) -> float:
     if isinstance(event.eligible, bytes):
         bits = np.unpackbits(np.frombuffer(event.eligible, np.uint8))
         eligible = set(np.flatnonzero(bits).tolist())
-    unknown = {place for place in eligible if not np.any(campaign.counters.seen[place])}
+    unknown = {index for index in eligible if not np.any(campaign.counters.seen[index])}
     tied = _tied(values, eligible)
     share = (event.action in tied) / len(tied)
     even, taken = len(unknown) / len(eligible), len(tied & unknown) / len(tied)
@@ -191,8 +191,8 @@ def _exact(campaign: Campaign, event: Decided) -> float:
 
 
 def _tied(values: Floats, eligible: set[int]) -> set[int]:
-    best = max(values[place] for place in eligible)
-    return {place for place in eligible if values[place] >= best - 1e-12}
+    best = max(values[index] for index in eligible)
+    return {index for index in eligible if values[index] >= best - 1e-12}
 
 
 def test_without_exploration_a_tie_is_shared_and_the_rest_never_drawn(tmp_path: Path) -> None:
@@ -231,16 +231,16 @@ def test_a_table_of_choices_is_drawn_from_what_the_policy_would_choose(
     """From one state: shares of many tables against many choices of the policy itself."""
     with Served(tmp_path / "a.db") as served:
         campaign_of(served, name, 400)
-        live = served.engine.runtime.by_name["c"]
-        state, t = live.campaign.state, live.campaign.decided
-        eligible = live.eligible(["a", "b", "d"])
+        active = served.engine.runtime.by_name["c"]
+        state, t = active.campaign.state, active.campaign.decided
+        eligible = active.eligible(["a", "b", "d"])
         tabled, alone = np.zeros(4), np.zeros(4)
         for seed in range(120):
-            tabled += DRAWS * np.array(Decider(seed)._table(live.campaign, eligible).shares)
-        for seed in range(120 * DRAWS):
+            tabled += TABLE_DRAWS * np.array(Decider(seed)._table(active.campaign, eligible).shares)
+        for seed in range(120 * TABLE_DRAWS):
             alone[choose(state, t, eligible.mask, np.random.default_rng(seed))] += 1
-        share = (tabled + alone) / (2 * 120 * DRAWS)
-        far = FAR * np.sqrt(2 * 120 * DRAWS * share * (1 - share))
+        share = (tabled + alone) / (2 * 120 * TABLE_DRAWS)
+        far = FAR * np.sqrt(2 * 120 * TABLE_DRAWS * share * (1 - share))
         assert (abs(tabled - alone) <= far + 1e-9).all()
 
 

@@ -11,7 +11,7 @@ import pytest
 from foretell.policies.registry import policy, start
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, observe, play
-from foretell.service.model import outcome as ledger
+from foretell.service.model import outcome
 from foretell.types import Problem
 from tests.service.rules.early_feedback import (
     CLICK,
@@ -52,7 +52,7 @@ def worst(early: Early) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nsd-kl-glr", "nsd-adaptive"])
 def test_early_clicks_and_conversions_neither_bias_nor_alarm(tmp_path: Path, name: str) -> None:
-    """The same policy on the same campaigns alarms each time if it is told on arrival.
+    """The same policy on the same campaigns alarms each time if signals are delivered on arrival.
 
     That nothing is added to what the policy makes of the truth is exact. That it makes no alarm
     of it is chance: over other seeds nsd-kl-glr had none in 100, nsd-adaptive 1 in 150.
@@ -96,13 +96,13 @@ def test_law_and_theta_are_unbiased_at_every_moment(tmp_path: Path) -> None:
 def test_counting_clicks_when_they_come_would_overstate_the_law(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = ledger._signal
+    counted = outcome._signal
 
-    def at_once(rules: ledger.Rules, facts: ledger.DecisionRecords, now: int) -> int | None:
-        known = counted(rules._replace(signal_default=False), facts, now)
-        return counted(rules, facts, now) if known is None else known
+    def at_once(rules: outcome.Rules, records: outcome.DecisionRecords, now: int) -> int | None:
+        known = counted(rules._replace(signal_default=False), records, now)
+        return counted(rules, records, now) if known is None else known
 
-    monkeypatch.setattr(ledger, "_signal", at_once)
+    monkeypatch.setattr(outcome, "_signal", at_once)
     monkeypatch.setattr(
         "foretell.service.model.campaign.Campaign._has_effect", lambda *_, **__: True
     )
@@ -113,13 +113,13 @@ def test_counting_clicks_when_they_come_would_overstate_the_law(
 def test_counting_conversions_when_they_come_would_overstate_theta(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settled = ledger.settled_reward
+    settled = outcome.settled_reward
 
-    def at_once(rules: ledger.Rules, facts: ledger.DecisionRecords, now: int) -> float | None:
-        known = settled(rules._replace(reward_default=False), facts, now)
-        return settled(rules, facts, now) if known is None else known
+    def at_once(rules: outcome.Rules, records: outcome.DecisionRecords, now: int) -> float | None:
+        known = settled(rules._replace(reward_default=False), records, now)
+        return settled(rules, records, now) if known is None else known
 
-    monkeypatch.setattr(ledger, "settled_reward", at_once)
+    monkeypatch.setattr(outcome, "settled_reward", at_once)
     monkeypatch.setattr(
         "foretell.service.model.campaign.Campaign._has_effect", lambda *_, **__: True
     )

@@ -69,7 +69,7 @@ def test_the_state_after_an_erasure_is_what_its_log_folds_to(tmp_path: Path) -> 
 
 
 def test_nobody_can_guess_who_asked(tmp_path: Path) -> None:
-    """What tells a repeated decision_key from a reused one stays when a unit is erased."""
+    """The digest by which a repeated request is known stays when a unit is erased."""
     digests = set()
     for name in ("a.db", "b.db"):
         with Served(tmp_path / name) as served:

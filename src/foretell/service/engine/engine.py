@@ -23,7 +23,7 @@ from foretell.service.engine.clock import Clock
 from foretell.service.engine.ingest import Ingest
 from foretell.service.engine.maintenance import Maintenance
 from foretell.service.engine.queries import Queries
-from foretell.service.engine.recovery import load
+from foretell.service.engine.recovery import load_campaigns
 from foretell.service.engine.runtime import SERVER, Runtime
 from foretell.service.log.record import NO_ROUND
 from foretell.service.log.sqlite.backup import read_meta
@@ -126,7 +126,7 @@ class Engine:
             runtime = Runtime(name, log, _clock_of(log, name, time_scale))
             runtime.closed = "the server is starting"
             engine = cls(runtime, lock, relaxed=relaxed, vfs=vfs, compiled=compiled)
-            load(runtime, engine.maintenance)
+            load_campaigns(runtime, engine.maintenance)
             await engine._first_start(admin_key)
             await engine.maintenance.compile_large()
         except BaseException:
@@ -185,7 +185,7 @@ class Engine:
                 self._open_log()
                 runtime.log.set_meta("reopened", runtime.clock.now())
                 await runtime.durable()
-                load(runtime, self.maintenance)
+                load_campaigns(runtime, self.maintenance)
             except Exception as error:  # noqa: BLE001  (whatever it is, it is tried again)
                 if monotonic() - warned >= REPEAT_WARNING_SECONDS:
                     warned = monotonic()
@@ -237,7 +237,7 @@ class Engine:
         runtime.log.abandon()
         try:
             self._open_log()
-            load(runtime, self.maintenance)
+            load_campaigns(runtime, self.maintenance)
         except Exception as error:  # noqa: BLE001  (whatever it is, it is tried again)
             runtime.closed = None
             self._close_log(runtime.log, error)

@@ -19,7 +19,7 @@ from foretell.service.model.events import Created, Refitted
 from foretell.service.model.snapshot import unpack
 
 
-def load(runtime: Runtime, maintenance: Maintenance) -> None:
+def load_campaigns(runtime: Runtime, maintenance: Maintenance) -> None:
     """Read keys, secrets and campaigns from the log."""
     log = runtime.log
     runtime.clear()

@@ -32,7 +32,7 @@ class Runtime:
     """The state of a running server; the log and the clock change when a log is reopened."""
 
     def __init__(self, path: str, log: SqliteLog, clock: Clock) -> None:
-        """Begin without campaigns and keys: `recovery.load` reads them from the log."""
+        """Begin without campaigns and keys: `recovery.load_campaigns` reads them from the log."""
         self.path = path
         self.log = log
         self.clock = clock

@@ -30,7 +30,7 @@ from foretell.service.model.errors import Damaged
 from foretell.service.model.events import Created
 from foretell.service.model.snapshot import pack, unpack
 
-Comparison = Literal["same", "differs", "no snapshot", "other policies"]
+SnapshotComparison = Literal["same", "differs", "no snapshot", "other policies"]
 """Other policies: the snapshot is of another version of foretell, and cannot be compared with."""
 
 
@@ -40,7 +40,7 @@ class Rebuilt(Struct):
     campaign: str
     record: int
     """The record up to which it was rebuilt."""
-    comparison: Comparison
+    comparison: SnapshotComparison
 
 
 class Verification(Struct):

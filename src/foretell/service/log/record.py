@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from foretell.service.model.errors import Damaged
-from foretell.service.model.events import AnyEvent, decode, encode
+from foretell.service.model.events import AnyEvent, decode_event, encode_event
 from foretell.service.model.snapshot import digest
 
 _HEAD = struct.Struct(">QIq")
@@ -48,7 +48,7 @@ class StoredRow(NamedTuple):
     link: bytes
 
 
-COLUMNS = "seq, campaign, round, CAST(key AS BLOB), body, checksum, link"
+STORED_COLUMNS = "seq, campaign, round, CAST(key AS BLOB), body, checksum, link"
 """The columns as they are read: a damaged key may not be text any more."""
 
 
@@ -56,7 +56,7 @@ def stored_row(
     seq: int, campaign: int, about: int, key: str | None, event: AnyEvent, before: bytes
 ) -> StoredRow:
     """Return the stored form of an event that follows the record with the link `before`."""
-    body = encode(event)
+    body = encode_event(event)
     check = _checksum(seq, campaign, about, None if key is None else key.encode(), body)
     return StoredRow(seq, campaign, about, key, body, check, link_after(before, check, body))
 
@@ -71,7 +71,7 @@ def event_of(row: tuple[int, int, int, bytes | None, bytes, int, bytes]) -> AnyE
     seq, campaign, about, key, body, check, _ = row
     try:
         if _checksum(seq, campaign, about, key, body) == check:
-            return decode(body)
+            return decode_event(body)
     except (msgspec.MsgspecError, struct.error, TypeError, ValueError, AttributeError):
         pass  # a damaged value may be of another type
     raise Damaged("record", seq)

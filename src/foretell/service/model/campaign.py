@@ -21,12 +21,12 @@ import numpy as np
 from foretell.policies.registry import policy, start
 from foretell.policies.state import fingerprint, grow
 from foretell.policies.verbs import credit, observe, play, uncredit, unobserve
-from foretell.service.model.capabilities import capabilities_of, problem_of
+from foretell.service.model.capabilities import campaign_problem, capabilities_of
 from foretell.service.model.counters import Counters
 from foretell.service.model.delivered import LastRefit, delivered_once, unread
 from foretell.service.model.events import CampaignConfig, Decided, Rewarded, Signalled
 from foretell.service.model.outcome import (
-    NOTHING,
+    NO_OUTCOME,
     DecisionRecords,
     FeedbackRecord,
     Outcome,
@@ -53,7 +53,7 @@ class Campaign:
         self.spec = policy(config.policy)
         self.rules = Rules.of(config)
         self.scale = RewardScale("bounded", *config.reward_range)
-        self.state: Any = start(self.spec, problem_of(config))
+        self.state: Any = start(self.spec, campaign_problem(config))
         self.counters = Counters(len(config.actions), len(config.signals))
         self.seq = 0
         self.as_of = 0
@@ -64,7 +64,7 @@ class Campaign:
         self.reward_next = NEVER
         self.refit = LastRefit(0, 0, 0)
         self.blind, self.undoes_rewards, self.undoes = capabilities_of(
-            self.spec, problem_of(config)
+            self.spec, campaign_problem(config)
         )
         self.waits_for_signals = self.rules.signal_default or not self.undoes
 
@@ -73,7 +73,7 @@ class Campaign:
         old = self.config
         self.config = config
         if len(config.actions) > len(old.actions) or len(config.signals) > len(old.signals):
-            self.state = grow(self.spec, self.state, len(old.actions), problem_of(config))
+            self.state = grow(self.spec, self.state, len(old.actions), campaign_problem(config))
             self.counters.grow(len(config.actions), len(config.signals))
 
     def decide(self, event: Decided) -> None:
@@ -164,7 +164,7 @@ class Campaign:
         if self.waits_for_signals and now < self.rules.signal_due(decided_at):
             early = not self.rules.signal_default and outcome.signal is not None
             if not (is_next and early):
-                delivered = NOTHING
+                delivered = NO_OUTCOME
         closed = delivered.signal is not None or now >= self.rules.signal_due(decided_at)
         if self.waits_for_signals and is_next and closed:
             self.signal_cursor = t + 1
@@ -172,8 +172,8 @@ class Campaign:
         if self.rules.reward_default and now >= self.rules.reward_due(decided_at):
             self.reward_cursor = t + 1
             self.reward_next = NEVER
-        self._deliver(records, NOTHING, delivered)
-        self._count(records, NOTHING, outcome)
+        self._deliver(records, NO_OUTCOME, delivered)
+        self._count(records, NO_OUTCOME, outcome)
         self.counters.count(
             "signals", sum(isinstance(one.event, Signalled) for one in records.feedback)
         )

@@ -34,6 +34,6 @@ def capabilities_of(spec: Spec, problem: Problem) -> Capabilities:
     return Capabilities(fingerprint(state) == before, undoes_rewards, undoes)
 
 
-def problem_of(config: CampaignConfig) -> Problem:
+def campaign_problem(config: CampaignConfig) -> Problem:
     """Return the problem that a campaign's policy solves."""
     return Problem(len(config.actions), len(config.signals))

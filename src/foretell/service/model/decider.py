@@ -29,7 +29,7 @@ from foretell.protocol import Mode
 from foretell.service.model.campaign import Campaign
 from foretell.types import Bools, Floats
 
-DRAWS = 32
+TABLE_DRAWS = 32
 """Choices in the table of a policy that samples."""
 CHEAP_SECONDS = 0.0005
 """A table that takes less time to make is made for every decision."""
@@ -140,7 +140,7 @@ class Decider:
         state, t = campaign.state, campaign.decided
         shares = np.empty(mask.size)
         write = self.compiled.get(type(state)) or share_writer(state)
-        write(state, t, mask, self._rng(state, t), DRAWS, shares)
+        write(state, t, mask, self._rng(state, t), TABLE_DRAWS, shares)
         return shares
 
     def _rng(self, state: Any, t: int) -> np.random.Generator:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from foretell.service.model.outcome import (
-    NOTHING,
+    NO_OUTCOME,
     DecisionRecords,
     Outcome,
     Rules,
@@ -47,7 +47,7 @@ def delivered_once(
 
     `read` is whether the turn of the signal has come, `closed` whether that of the reward has.
     """
-    at_refit = NOTHING
+    at_refit = NO_OUTCOME
     if records.decided.round < refit.rounds:
         at_refit = outcome_of(rules, records.until(refit.seq), refit.as_of)
     signal = at_refit.signal
@@ -60,7 +60,7 @@ def delivered_once(
             else first_signal(rules, records)
         )
     if signal is None:
-        return NOTHING
+        return NO_OUTCOME
     if rules.reward_default and not closed:
         return Outcome(signal, None)
     if undoes_rewards:

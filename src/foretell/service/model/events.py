@@ -164,5 +164,5 @@ AnyEvent: TypeAlias = (
     | SecretMade
 )
 
-encode = msgspec.msgpack.Encoder().encode
-decode = msgspec.msgpack.Decoder(AnyEvent).decode
+encode_event = msgspec.msgpack.Encoder().encode
+decode_event = msgspec.msgpack.Decoder(AnyEvent).decode

@@ -82,7 +82,7 @@ def same_report(one: Any, other: Any) -> bool:
 
 
 def with_event_id(event: Feedback, known: Sequence[FeedbackRecord]) -> Feedback:
-    """Give a correction that was sent under the id of its reward an id of its own.
+    """Return a correction with an id of its own, if it was sent under the id of its reward.
 
     `known` are the records about the decision. Sent again, the correction gets the same id, unless
     a different correction came in between.

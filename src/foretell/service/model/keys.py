@@ -11,14 +11,14 @@ from foretell.protocol import KeyView, Scope
 from foretell.service.model.events import KeyMade
 from foretell.service.model.timestamps import format_timestamp
 
-PREFIX = "ftk_"
+KEY_PREFIX = "ftk_"
 MIN_KEY_LENGTH = 24
 """Characters that a key given by a user must have."""
 
 
 def new_key() -> str:
     """Make a key that cannot be guessed."""
-    return PREFIX + secrets.token_urlsafe(32)
+    return KEY_PREFIX + secrets.token_urlsafe(32)
 
 
 def key_event(recorded_at: int, key: str, name: str, scopes: tuple[Scope, ...]) -> KeyMade:

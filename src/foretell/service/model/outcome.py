@@ -104,7 +104,7 @@ class Outcome(NamedTuple):
     reward: float | None
 
 
-NOTHING = Outcome(None, None)
+NO_OUTCOME = Outcome(None, None)
 
 
 def outcome_of(
@@ -117,7 +117,7 @@ def outcome_of(
     """
     signal = _signal(rules, records, now)
     if signal is None:
-        return NOTHING
+        return NO_OUTCOME
     return Outcome(
         signal, settled_reward(rules, records, now if reward_now is None else reward_now)
     )

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from foretell.errors import DamagedFile
-from foretell.service.log.record import COLUMNS, Record, event_of
+from foretell.service.log.record import STORED_COLUMNS, Record, event_of
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.reader import LogReader
 
@@ -32,7 +32,7 @@ class CampaignReader(LogReader):
         """
         last = self.head if upto is None else min(upto, self.head)
         for row in self.reader.execute(
-            f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND seq > ? AND seq <= ? "
+            f"SELECT {STORED_COLUMNS} FROM events WHERE campaign = ? AND seq > ? AND seq <= ? "
             "ORDER BY seq",
             (self.campaign, after, last),
         ):

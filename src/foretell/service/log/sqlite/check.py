@@ -9,9 +9,9 @@ from typing import NamedTuple
 import apsw
 
 from foretell.service.log.record import (
-    COLUMNS,
     LINK_BYTES,
     ROOT,
+    STORED_COLUMNS,
     event_of,
     link_after,
     personal_is_sound,
@@ -52,7 +52,7 @@ def check_database(path: str, pause: Pause = lambda: None) -> DatabaseCheck:
 
 def _records(connection: apsw.Connection, found: DatabaseCheck, pause: Pause) -> DatabaseCheck:
     link, expected, records = ROOT, 1, 0
-    for row in connection.execute(f"SELECT {COLUMNS} FROM events ORDER BY seq"):
+    for row in connection.execute(f"SELECT {STORED_COLUMNS} FROM events ORDER BY seq"):
         records += 1
         if records % ROWS_BETWEEN_PAUSES == 0:
             pause()

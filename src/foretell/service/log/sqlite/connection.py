@@ -12,7 +12,7 @@ import apsw
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
 from foretell.service.model.errors import Damaged, RequestProblem
 
-FORMAT = 1
+DATABASE_FORMAT = 1
 BUSY_MILLISECONDS = 5000
 """How long a connection waits while another one holds the lock."""
 OLDEST_SQLITE = 3_051_003
@@ -171,14 +171,14 @@ def _refuse_other_databases(connection: apsw.Connection, path: str) -> None:
 def _prepare(connection: apsw.Connection) -> None:
     with connection:
         connection.execute(TABLES)
-        connection.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (FORMAT,))
+        connection.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (DATABASE_FORMAT,))
 
 
 def _check_format(connection: apsw.Connection, path: str) -> None:
     connection.execute("SELECT seq FROM events LIMIT 0")
     found = connection.execute("SELECT value FROM meta WHERE name = 'format'").get
-    if found != FORMAT:
+    if found != DATABASE_FORMAT:
         raise InvalidInput(
-            f"{path!r} has the format {found}, and this version of foretell reads {FORMAT}: "
-            f"use the version that wrote it"
+            f"{path!r} has the format {found}, and this version of foretell reads "
+            f"{DATABASE_FORMAT}: use the version that wrote it"
         )

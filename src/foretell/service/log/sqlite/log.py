@@ -53,7 +53,7 @@ class SqliteLog(LogReader):
             abandon_connection(writer)
             raise
         self.committer = Committer(writer, relaxed=relaxed)
-        self.committer.on_done = self.drop_committed
+        self.committer.on_done = self.uncommitted.drop_committed
         self.committer.committed = self.head
 
     def _time_of_last_record(self) -> int:
@@ -80,7 +80,7 @@ class SqliteLog(LogReader):
         row = stored_row(seq, campaign, about, key, event, self.link)
         self.head, self.link = seq, row.link
         self.last_at = event.recorded_at
-        self.add_uncommitted(Record(seq, campaign, event), about, key, unit)
+        self.uncommitted.add(Record(seq, campaign, event), about, key, unit)
         self.committer.add(row, strict=not isinstance(event, Decided))
         if unit is not None or context:
             check = personal_checksum(seq, campaign, unit, context)

@@ -1,7 +1,6 @@
 """The reader of the log: records by key, by decision, by round, in order; each is checked.
 
-Records that are appended and not yet committed are held here as well, so that whoever reads sees
-everything that was appended.
+Records that are appended and not committed yet are read like all others.
 """
 
 from __future__ import annotations
@@ -14,14 +13,15 @@ import apsw
 import msgspec
 
 from foretell.service.log.record import (
-    COLUMNS,
     LINK_BYTES,
     ROOT,
+    STORED_COLUMNS,
     Record,
     event_of,
     link_after,
 )
 from foretell.service.log.sqlite.side_tables import SideTables
+from foretell.service.log.sqlite.uncommitted import RoundKey, Uncommitted
 from foretell.service.model.errors import Damaged
 from foretell.service.model.events import Decided, Rewarded, Signalled
 from foretell.service.model.outcome import DecisionRecords, FeedbackRecord
@@ -33,54 +33,22 @@ MAX_UNIT_DECISIONS = 100
 """Decisions of a unit that are read, from the first on."""
 
 
-Round = tuple[int, int]
-"""The number of a campaign, and a round of it or NO_ROUND."""
-
-
 class LogReader(SideTables):
     """The records of one database, up to the newest."""
 
     def __init__(self, reader: apsw.Connection) -> None:
         """Read on a connection."""
         super().__init__(reader)
-        self._uncommitted: list[tuple[Record, Round, list[tuple[int, str | bytes]]]] = []
-        """Each with its round, and the keys and unit by which it is found."""
-        self._uncommitted_by_round: dict[Round, list[Record]] = {}
-        self._uncommitted_by_key: dict[tuple[int, str | bytes], Record] = {}
-        self._prefetched_by_round: dict[Round, list[Record]] = {}
+        self.uncommitted = Uncommitted()
+        self._prefetched_by_round: dict[RoundKey, list[Record]] = {}
         self._prefetched_by_key: dict[tuple[int, str], Record | None] = {}
-
-    def add_uncommitted(
-        self, record: Record, about: int, key: str | None, unit: bytes | None
-    ) -> None:
-        """Hold a record until it is committed."""
-        where = (record.campaign, about)
-        self._uncommitted_by_round.setdefault(where, []).append(record)
-        keys = [(record.campaign, name) for name in (key, unit) if name is not None]
-        for name in keys:
-            self._uncommitted_by_key.setdefault(name, record)
-        self._uncommitted.append((record, where, keys))
-
-    def drop_committed(self, committed: int) -> None:
-        """Drop the records that can be read from the database now."""
-        done = 0
-        by_round = self._uncommitted_by_round
-        for record, where, keys in self._uncommitted:
-            if record.seq > committed:
-                break
-            done += 1
-            if where in by_round and by_round[where][-1].seq <= committed:
-                del by_round[where]
-            for name in keys:
-                self._uncommitted_by_key.pop(name, None)
-        del self._uncommitted[:done]
 
     @contextmanager
     def prefetched(
         self, campaign: int, rounds: Sequence[int], keys: Sequence[str]
     ) -> Iterator[None]:
         """Read in one go what will be asked for; nothing is committed meanwhile."""
-        found: dict[tuple[int, int], list[Record]] = {(campaign, about): [] for about in rounds}
+        found: dict[RoundKey, list[Record]] = {(campaign, about): [] for about in rounds}
         for record in self._read(
             "campaign = ? AND round IN (SELECT value FROM json_each(?)) ORDER BY seq",
             (campaign, msgspec.json.encode(rounds).decode()),
@@ -112,7 +80,7 @@ class LogReader(SideTables):
 
     def by_key(self, campaign: int, key: str) -> Record | None:
         """Find the record with a key."""
-        uncommitted = self._uncommitted_by_key.get((campaign, key))
+        uncommitted = self.uncommitted.by_key(campaign, key)
         if uncommitted is not None:
             return uncommitted
         if (campaign, key) in self._prefetched_by_key:
@@ -127,7 +95,7 @@ class LogReader(SideTables):
             records = self._read(
                 "campaign = ? AND round = ? ORDER BY seq", (campaign, about), before
             )
-        return records + self._uncommitted_after((campaign, about), records, before)
+        return records + self.uncommitted.about((campaign, about), records, before)
 
     def decision_records(
         self, campaign: int, about: int, before: int | None = None
@@ -156,10 +124,10 @@ class LogReader(SideTables):
         grouped: dict[int, list[Record]] = {}
         for record in some:
             grouped.setdefault(record.event.round, []).append(record)  # type: ignore[union-attr]
-        if self._uncommitted_by_round:
+        if self.uncommitted:
             for about in range(first, first + count):
                 known = grouped.get(about, [])
-                newer = self._uncommitted_after((campaign, about), known, before)
+                newer = self.uncommitted.about((campaign, about), known, before)
                 if newer:
                     grouped[about] = known + newer
         found = [_decision_records(grouped[about]) for about in sorted(grouped)]
@@ -182,7 +150,7 @@ class LogReader(SideTables):
 
     def _damage_hiding(self, campaign: int, about: int) -> Damaged | None:
         """Return the damage because of which the decision of a round is not found."""
-        for row in self._rows(f"SELECT {COLUMNS} FROM events ORDER BY seq"):
+        for row in self._rows(f"SELECT {STORED_COLUMNS} FROM events ORDER BY seq"):
             try:
                 event = event_of(row)
             except Damaged as error:
@@ -192,20 +160,8 @@ class LogReader(SideTables):
                 return Damaged("the index of record", row[0])
         return None
 
-    def _uncommitted_after(
-        self, where: Round, known: list[Record], before: int | None
-    ) -> list[Record]:
-        """Return the uncommitted records of a round that are not among the known ones."""
-        uncommitted = self._uncommitted_by_round.get(where)
-        if not uncommitted:
-            return []
-        last = known[-1].seq if known else 0
-        return [
-            one for one in uncommitted if one.seq > last and (before is None or one.seq < before)
-        ]
-
     def _read(self, where: str, bindings: tuple[Any, ...], before: int | None) -> list[Record]:
-        rows = self._rows(f"SELECT {COLUMNS} FROM events WHERE {where}", bindings)
+        rows = self._rows(f"SELECT {STORED_COLUMNS} FROM events WHERE {where}", bindings)
         return [
             Record(row[0], row[1], event_of(row))
             for row in rows
@@ -220,7 +176,7 @@ class LogReader(SideTables):
         link = self.link_at(after)
         expected = after + 1
         for row in self._rows(
-            f"SELECT {COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq",
+            f"SELECT {STORED_COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq",
             (after, self.head if upto is None else upto),
         ):
             event = event_of(row)
@@ -229,11 +185,11 @@ class LogReader(SideTables):
                 raise Damaged("record", expected)
             expected += 1
             yield Record(row[0], row[1], event)
-        committed = self._uncommitted[0][0].seq - 1 if self._uncommitted else self.head
+        committed = self.uncommitted.last_committed(self.head)
         if expected <= (committed if upto is None else upto):
             raise Damaged("record", expected)
         if upto is None:
-            yield from [record for record, _, _ in self._uncommitted if record.seq >= expected]
+            yield from self.uncommitted.starting_at(expected)
 
     def page(self, campaign: int, after: int, limit: int) -> tuple[list[Record], int]:
         """Return records of a campaign after one, as far as they are on disk, and how far it read.
@@ -244,7 +200,7 @@ class LogReader(SideTables):
         found: list[Record] = []
         reached = max(0, after)
         for row in self._rows(
-            f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
+            f"SELECT {STORED_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
             (reached, MAX_RECORDS_PER_PAGE),
         ):
             event = event_of(row)
@@ -267,19 +223,16 @@ class LogReader(SideTables):
             seqs = [row[0] for row in self._rows(f"SELECT {which}", (campaign, unit))]
             for seq in seqs:
                 yield from self._read("seq = ?", (seq,), None)
-        yield from [one for one, _, keys in self._uncommitted if (campaign, unit) in keys]
+        yield from self.uncommitted.of_unit(campaign, unit)
 
     def count_decision_records(self, campaign: int, upto: int) -> int:
         """Count the decisions, signals and rewards of a campaign up to a record."""
-        committed = self._uncommitted[0][0].seq - 1 if self._uncommitted else upto
+        committed = self.uncommitted.last_committed(upto)
         (stored,) = self._one(
             "SELECT count(*) FROM events WHERE campaign = ? AND round >= 0 AND seq <= ?",
             (campaign, min(upto, committed)),
         )
-        return stored + sum(
-            where[0] == campaign and where[1] >= 0 and one.seq <= upto
-            for one, where, _ in self._uncommitted
-        )
+        return stored + self.uncommitted.count_about_decisions(campaign, upto)
 
 
 def _decision_records(records: list[Record]) -> DecisionRecords | None:

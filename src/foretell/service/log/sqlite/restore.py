@@ -70,7 +70,7 @@ def remove_staged(staged: str) -> None:
 
 
 def _keep_old(path: str) -> str | None:
-    """Give the old database another name; a journal that is damaged or orphaned goes with it."""
+    """Rename the old database; a journal that is damaged or orphaned goes with it."""
     aside = _free_name(f"{path}.before-restore")
     if Path(path).exists():
         with suppress(ForetellError, apsw.Error):
