@@ -194,7 +194,7 @@ class Timeseries(Struct):
     points: list[SeriesPoint]
 
 
-class DelayCurve(Struct):
+class SignalDelays(Struct):
     """How long a signal, or the first reward after it, takes to arrive: ages in seconds."""
 
     signal: str
@@ -210,8 +210,8 @@ class DelayReport(Struct):
 
     campaign: str
     decisions: int
-    signals: list[DelayCurve]
-    rewards: list[DelayCurve]
+    signals: list[SignalDelays]
+    rewards: list[SignalDelays]
 
 
 class SignalTableRow(Struct):

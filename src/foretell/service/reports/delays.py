@@ -50,5 +50,5 @@ def _first_events(records: DecisionRecords, signal: int) -> Iterable[Signalled |
     return found.values()
 
 
-def _curve(signal: str, decisions: int, ages: list[float]) -> protocol.DelayCurve:
-    return protocol.DelayCurve(signal, decisions, len(ages), *delay_curve(ages))
+def _curve(signal: str, decisions: int, ages: list[float]) -> protocol.SignalDelays:
+    return protocol.SignalDelays(signal, decisions, len(ages), *delay_curve(ages))
