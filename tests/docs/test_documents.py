@@ -48,3 +48,13 @@ def test_the_code_of_a_page_runs(name: str, tmp_path: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert "nsd-ucrl2" in ran.stdout
+
+
+def test_the_walks_of_the_architecture_pass_files_that_are_there() -> None:
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:\w+/)+\w+\.(?:py|html))`", page))
+    assert len(named) > 50
+    source = ROOT / "src" / "foretell"
+    assert [
+        name for name in sorted(named) if not any((at / name).is_file() for at in (source, ROOT))
+    ] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from foretell.policies.registry import policy
 from foretell.service.engine import Engine
 from foretell.service.http import app
 
-MAX_FILES = 25
+MAX_FILES = 20
 SOURCE = Path(foretell.__file__).parent
 POLICY = "ucb"
 REQUEST = {"decision_key": "k", "unit": "u", "eligible": ["a", "b"], "context": {"x": 1}}
@@ -112,3 +113,10 @@ def test_a_decision_passes_few_files_before_its_policy(tmp_path: Path) -> None:
     passed = files[: files.index(own)]
     listed = "\n".join(passed)
     assert len(passed) <= MAX_FILES, f"{len(passed)} files are passed before {own}:\n{listed}"
+
+
+def test_the_page_on_the_architecture_names_the_files_in_this_order(tmp_path: Path) -> None:
+    page = (SOURCE.parents[1] / "docs" / "explanation" / "architecture.md").read_text("utf-8")
+    walk = page.partition("## 3. A live decision")[2].partition("\n## ")[0]
+    named = re.findall(r"^\| `([\w/]+\.py)` \|", walk, flags=re.MULTILINE)
+    assert named == asyncio.run(traced(tmp_path / "a.db"))
