@@ -12,7 +12,7 @@ import apsw
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
 from foretell.service.model.errors import Damaged, RequestProblem
 
-DATABASE_FORMAT = 1
+DATABASE_FORMAT = 2
 BUSY_MILLISECONDS = 5000
 """How long a connection waits while another one holds the lock."""
 OLDEST_SQLITE = 3_051_003
