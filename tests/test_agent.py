@@ -280,8 +280,8 @@ def test_a_reward_that_is_no_number_is_refused(reward: object) -> None:
         ({"reward_sigma": 0.0}, "low < high"),
         ({"draws": 0}, "draws must be at least 1"),
         ({"horizon": 0}, "horizon must be at least 1"),
-        ({"policy_spec": "oracle-ucb"}, "is told what nobody knows outside a simulation"),
-        ({"policy_spec": "oracle-nsd-nd"}, "is told what nobody knows outside a simulation"),
+        ({"policy_spec": "oracle-ucb"}, "needs what nobody knows outside a simulation"),
+        ({"policy_spec": "oracle-nsd-nd"}, "needs what nobody knows outside a simulation"),
         ({"policy_spec": "nsd-ucrl"}, "did you mean 'nsd-ucrl2'"),
     ],
 )

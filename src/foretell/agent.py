@@ -53,7 +53,7 @@ class _Open(msgspec.Struct):
 
 
 class _Saved(msgspec.Struct):
-    """An agent as it stands in a file."""
+    """An agent as it is saved in a file."""
 
     spec: str
     actions: list[str]
@@ -95,7 +95,7 @@ class Agent:
         self.spec = policy(policy_spec)
         if entry(self.spec).lab_only:
             raise InvalidInput(
-                f"{self.spec.name} is told what nobody knows outside a simulation: "
+                f"{self.spec.name} needs what nobody knows outside a simulation: "
                 f"use it in foretell.simulate, and here another policy"
             )
         if not is_whole(draws) or draws < 1:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def write_whole(
     path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any], *, private: bool = False
 ) -> None:
-    """Let `write` fill a file beside `path`, then rename it to `path`.
+    """Let `write` fill a file next to `path`, then rename it to `path`.
 
     A crash leaves the old file or the new one, never a part; what bears the name is on disk. A
     `private` file can be read by nobody else.

@@ -222,6 +222,6 @@ def test_a_large_file_is_sent_and_taken_in_parts(tmp_path: Path) -> None:
             peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert restored.output == "Restored: the log stands at record 7.\n"
+    assert restored.output == "Restored: the last record is 7.\n"
     assert b"".join(sent).endswith(content)
     assert peak - len(content) < 2**23  # the server keeps the content, the command does not

@@ -27,7 +27,7 @@ SILENCES = st.sampled_from(["default", "unknown"])
 WINDOWS = st.sampled_from([0.5, 1.0, 2.0, 3.0])
 """Seconds; a reward window may well be as long as the signal window, or shorter."""
 TIMES = [0.000001, 0.004, 0.1, 0.2, 0.2, 0.5, 1.0, 5.0, -0.3, -100.0]
-MOST_ACTIONS = 4
+MAX_ACTIONS = 4
 CHANGES = st.fixed_dictionaries(
     {},
     optional={
@@ -203,7 +203,7 @@ class LiveModel(RuleBasedStateMachine):
         name = f"a{min(index, len(self.action_status))}"
         others = [one for other, one in self.action_status.items() if other != name]
         if name not in self.action_status:
-            if len(self.action_status) < MOST_ACTIONS:
+            if len(self.action_status) < MAX_ACTIONS:
                 self.served.add_action(name)
                 self.action_status[name] = "active"
                 self.reference.actions += 1

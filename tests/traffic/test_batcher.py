@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from foretell.protocol import FeedbackItem
-from foretell.protocol.words import MAX_BATCH_EVENTS
+from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.traffic.batcher import EventBatcher
 from foretell.traffic.service import WrongAnswer
 from tests.traffic.scripted import Scripted

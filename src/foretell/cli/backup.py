@@ -50,7 +50,7 @@ def restore(copy: Path, yes: bool, url: str | None, key: str | None, db: str | N
     """Put a COPY in place of a database, once it is checked.
 
     With --db the server must be stopped; with --url and --key it goes on from the copy while
-    running. What was there is kept beside it, with a name that ends in .before-restore. The keys
+    running. The old database is kept next to it, with a name that ends in .before-restore. The keys
     that are valid afterwards are those of the copy.
     """
     address = target_url(url, db)
@@ -66,7 +66,7 @@ def restore(copy: Path, yes: bool, url: str | None, key: str | None, db: str | N
                 raise InvalidInput(f"{str(copy)!r} is the database itself: name a copy of it")
             _confirm(f"Put {copy} in place of {path}?", yes=yes)
         head = _replace(copy, path)
-    click.echo(f"Restored: the log stands at record {head:,}.")
+    click.echo(f"Restored: the last record is {head:,}.")
 
 
 def _confirm(question: str, *, yes: bool) -> None:
@@ -108,7 +108,7 @@ def _replace(copy: Path, path: str) -> int:
 
 @contextmanager
 def _with_its_journal(copy: Path) -> Iterator[Path]:
-    """Yield a copy as one file, as some of its records may be in the journal beside it."""
+    """Yield a copy as one file: some of its records may be in the journal next to it."""
     journal = Path(f"{copy}-wal")
     if not journal.exists() or journal.stat().st_size == 0:
         yield copy

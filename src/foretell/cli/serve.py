@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def _checked(
     setting: SettingInfo, ctx: click.Context, _param: click.Parameter, value: object
 ) -> object:
-    """Check a value by the words of its setting; an error names where it comes from."""
+    """Check the value of a setting; an error names where the value comes from."""
     source = ctx.get_parameter_source(setting.name)
     from_variable = source is click.core.ParameterSource.ENVIRONMENT
     return setting.read(value, setting.variable if from_variable else setting.flag, strict=False)
@@ -106,7 +106,7 @@ def _print_started(settings: Settings, started: Started) -> None:
 
 
 def _print(words: str) -> None:
-    """Print, or raise OSError; what could not be printed is not tried again at the end."""
+    """Print, or raise OSError; output that failed is not flushed again at exit."""
     if sys.stdout is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     try:

@@ -38,19 +38,19 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def target_url(url: str | None, db: str | None) -> str | None:
-    """Return the address that is meant; None: a database is. Flags go before the environment."""
+    """Return the service's address, or None for a database; flags win over the environment."""
     if url and db:
         raise InvalidInput("--url and --db are two services: name one")
     return None if db else url or os.environ.get("FORETELL_URL") or None
 
 
 def database(db: str | None) -> str:
-    """Return the name of the database that is meant."""
+    """Return the path of the database that the command is about."""
     return db or os.environ.get("FORETELL_DB") or Settings().db
 
 
 def existing_database(db: str | None) -> str:
-    """Return the name of the database that is meant, if it is there."""
+    """Return the path of the database, which must exist."""
     path = database(db)
     if not Path(path).is_file():
         raise InvalidInput(f"there is no database {path!r}: name one with --db")
@@ -59,7 +59,7 @@ def existing_database(db: str | None) -> str:
 
 @contextmanager
 def admin_client(url: str, key: str | None) -> Iterator[AdminClient]:
-    """Connect to a running service; what it refuses, or fails to answer, is one sentence."""
+    """Connect to a running service; a refusal or a failure becomes one sentence."""
     from foretell.client.admin import AdminClient
     from foretell.client.errors import ServiceRefused, ServiceUnavailable
 
@@ -81,7 +81,7 @@ def admin_client(url: str, key: str | None) -> Iterator[AdminClient]:
 
 
 def _printable(words: str) -> str:
-    """Return words that come from elsewhere so that a terminal only shows them."""
+    """Return text of another program without what would control a terminal."""
     return words if words.isprintable() else repr(words)
 
 

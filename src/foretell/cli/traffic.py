@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Number(click.FloatRange):
-    """A number within bounds, which "nan" is not."""
+    """A number within bounds; "nan" is refused."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

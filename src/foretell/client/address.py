@@ -62,7 +62,7 @@ class ServiceAddress(NamedTuple):
 
 
 def _is_address(url: httpx2.URL) -> bool:
-    """Return whether a service can be at this address, be it there or not."""
+    """Return whether this is the address of a service, reachable or not."""
     try:
         url.raw_host.decode("ascii").encode("idna")  # as every connection will
     except UnicodeError:

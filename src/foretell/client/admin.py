@@ -11,7 +11,7 @@ from foretell.client.calls import ApiCall, Body, json_body, read
 from foretell.client.errors import ServiceUnavailable
 from foretell.client.transport import SyncTransport
 from foretell.protocol import KeyList, KeyView, MadeKey, NewKey, Restored, Rotated
-from foretell.protocol.words import SQLITE_MEDIA_TYPE
+from foretell.protocol.fields import SQLITE_MEDIA_TYPE
 
 ADMIN_TIMEOUT = 60.0
 """Seconds that a request may take; a backup and a restore may take so many without a byte."""

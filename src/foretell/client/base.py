@@ -25,12 +25,12 @@ from foretell.protocol import DecisionAnswer, FeedbackItem
 NOT_RUNNING = 409
 """The status of a campaign that does not run: it is paused, stopped or not started."""
 
-Kept = TypeVar("Kept")
+EventId = TypeVar("EventId")
 _log = logging.getLogger("foretell.client")
 
 
-class BaseClient(FeedbackReporter[Kept]):
-    """A client but for how it sends and waits."""
+class BaseClient(FeedbackReporter[EventId]):
+    """What both clients share; each adds how it sends and waits."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class BaseClient(FeedbackReporter[Kept]):
         return self._running_sender().trouble
 
     @abstractmethod
-    def _keep_event(self, event: FeedbackItem | None) -> Kept:
+    def _keep_event(self, event: FeedbackItem | None) -> EventId:
         """Keep an event until the service has it, and return its id; None: count it as dropped."""
 
     def _put_event(self, event: FeedbackItem | None) -> str | None:
@@ -106,7 +106,7 @@ class BaseClient(FeedbackReporter[Kept]):
         campaign: str,
         eligible: Sequence[str] | None,
         fallback: Fallback | None,
-    ) -> ServiceDecision[Kept]:
+    ) -> ServiceDecision[EventId]:
         try:
             answer = read(result, DecisionAnswer)
         except (ServiceUnavailable, ServiceRefused) as error:

@@ -73,7 +73,7 @@ def report_call(campaign: str) -> ApiCall:
 
 
 def trouble(result: CallResult) -> str | None:
-    """Say why a result is no answer to the request; None: it is one.
+    """Return why a result is no answer of the service; None if it is one.
 
     Only 2xx and a 4xx with a problem document speak for the service. A timeout, a broken
     connection, 429, 5xx, or the page of a proxy say nothing: the same request may be sent again.

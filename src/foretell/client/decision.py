@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from foretell.client.feedback import FeedbackReporter
 
-Kept = TypeVar("Kept")
+EventId = TypeVar("EventId")
 
 Fallback: TypeAlias = str | Mapping[str, str] | Callable[[str, Sequence[str] | None], str]
 """An action, an action for each campaign, or a function of the campaign and the eligible actions.
@@ -20,7 +20,7 @@ It is taken as it is: whether its action is eligible is for the caller to see to
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceDecision(Generic[Kept]):
+class ServiceDecision(Generic[EventId]):
     """What was decided.
 
     `mode` is how: "policy", "explore", "holdout" or "sticky", or "fallback" when the service
@@ -34,7 +34,7 @@ class ServiceDecision(Generic[Kept]):
     mode: str
     policy: str | None
     reward_due_at: str | None
-    _client: FeedbackReporter[Kept] = field(repr=False, compare=False)
+    _client: FeedbackReporter[EventId] = field(repr=False, compare=False)
 
     def signal(
         self,
@@ -42,7 +42,7 @@ class ServiceDecision(Generic[Kept]):
         *,
         event_id: str | None = None,
         occurred_at: datetime | str | None = None,
-    ) -> Kept:
+    ) -> EventId:
         """Report the signal of this decision."""
         return self._client.signal(self.id, name, event_id=event_id, occurred_at=occurred_at)
 
@@ -52,7 +52,7 @@ class ServiceDecision(Generic[Kept]):
         *,
         event_id: str | None = None,
         occurred_at: datetime | str | None = None,
-    ) -> Kept:
+    ) -> EventId:
         """Report a reward of this decision."""
         return self._client.reward(self.id, value, event_id=event_id, occurred_at=occurred_at)
 

@@ -10,10 +10,10 @@ from foretell.client.checks import checked_number, checked_text, moment_text, ne
 from foretell.client.decision import ServiceDecision
 from foretell.protocol import FeedbackItem, FeedbackKind
 
-Kept = TypeVar("Kept")
+EventId = TypeVar("EventId")
 
 
-class FeedbackReporter(ABC, Generic[Kept]):
+class FeedbackReporter(ABC, Generic[EventId]):
     """Reports what became of decisions, each of them named by itself or by its id.
 
     A verb returns the id of its event, once that is kept; pass `event_id` to name the event
@@ -23,35 +23,35 @@ class FeedbackReporter(ABC, Generic[Kept]):
 
     def signal(
         self,
-        decision: ServiceDecision[Kept] | str | None,
+        decision: ServiceDecision[EventId] | str | None,
         name: str,
         *,
         event_id: str | None = None,
         occurred_at: datetime | str | None = None,
-    ) -> Kept:
+    ) -> EventId:
         """Report the signal of a decision."""
         return self._report(decision, event_id, occurred_at, signal=checked_text("signal", name))
 
     def reward(
         self,
-        decision: ServiceDecision[Kept] | str | None,
+        decision: ServiceDecision[EventId] | str | None,
         value: float,
         *,
         event_id: str | None = None,
         occurred_at: datetime | str | None = None,
-    ) -> Kept:
+    ) -> EventId:
         """Report a reward of a decision; rewards with different event ids add up."""
         return self._report(decision, event_id, occurred_at, value=checked_number(value))
 
     def adjust(
         self,
-        decision: ServiceDecision[Kept] | str | None,
+        decision: ServiceDecision[EventId] | str | None,
         target: str,
         value: float,
         *,
         event_id: str | None = None,
         occurred_at: datetime | str | None = None,
-    ) -> Kept:
+    ) -> EventId:
         """Set the reward whose event id is `target` to another value."""
         target = checked_text("target", target)
         return self._report(
@@ -60,19 +60,19 @@ class FeedbackReporter(ABC, Generic[Kept]):
 
     def retract(
         self,
-        decision: ServiceDecision[Kept] | str | None,
+        decision: ServiceDecision[EventId] | str | None,
         target: str,
         *,
         event_id: str | None = None,
         occurred_at: datetime | str | None = None,
-    ) -> Kept:
+    ) -> EventId:
         """Take back the reward whose event id is `target`."""
         target = checked_text("target", target)
         return self._report(decision, event_id, occurred_at, "retract", target=target)
 
     def _report(
         self,
-        decision: ServiceDecision[Kept] | str | None,
+        decision: ServiceDecision[EventId] | str | None,
         event_id: str | None,
         occurred_at: datetime | str | None,
         kind: FeedbackKind = "reward",
@@ -80,7 +80,7 @@ class FeedbackReporter(ABC, Generic[Kept]):
         signal: str | None = None,
         value: float | None = None,
         target: str | None = None,
-    ) -> Kept:
+    ) -> EventId:
         decision_id = decision.id if isinstance(decision, ServiceDecision) else decision
         if decision_id is None:
             return self._keep_event(None)
@@ -97,5 +97,5 @@ class FeedbackReporter(ABC, Generic[Kept]):
         )
 
     @abstractmethod
-    def _keep_event(self, event: FeedbackItem | None) -> Kept:
+    def _keep_event(self, event: FeedbackItem | None) -> EventId:
         """Keep an event until the service has it, and return its id; None: count it as dropped."""

@@ -40,7 +40,7 @@ _SPARE_JOURNAL = (
     "INSERT INTO spare VALUES (zeroblob(65536))",
     "UPDATE spare SET body = randomblob(65536); DELETE FROM spare",
 )
-"""These leave a journal beside the file that is large enough to remove events with: a new outbox
+"""These leave a journal next to the file that is large enough to remove events with: a new outbox
 makes it while there is room, so that it drains even when the disk is full."""
 
 
@@ -126,7 +126,7 @@ class Outbox:
         ]
 
     def what_remains(self) -> str:
-        """Return what becomes of the events that wait when the process ends, in words."""
+        """Return, in words, what happens to waiting events when the process ends."""
         fate = (
             "are lost, as there is no outbox file" if self._path is None else "stay in the outbox"
         )
@@ -208,7 +208,7 @@ def journal_mode(version: tuple[int, ...]) -> str:
     """Return the journal mode in which SQLite keeps its promise.
 
     A write-ahead log is quickest. Until 3.51.3 (3.50.7, 3.44.6) it could damage a file that two
-    processes write to; there a journal beside the file does the same with one more sync.
+    processes write to; there a journal next to the file does the same with one more sync.
 
     >>> [journal_mode(version) for version in ((3, 40, 1), (3, 50, 7), (3, 51, 2), (3, 52, 0))]
     ['PERSIST', 'WAL', 'PERSIST', 'WAL']

@@ -73,9 +73,9 @@ def _check_honest(spec: Spec) -> str:
     if known.undelayed and not known.lab_only:
         return "gets rewards before they arrive (undelayed): register it with lab_only=True"
     kind = known.rewards[0]
-    told = start(spec, Problem(ACTIONS, SIGNALS, kind, ROUNDS, (20, 40)))
-    untold = start(spec, Problem(ACTIONS, SIGNALS, kind, ROUNDS))
-    if not known.lab_only and fingerprint(told) != fingerprint(untold):
+    informed = start(spec, Problem(ACTIONS, SIGNALS, kind, ROUNDS, (20, 40)))
+    uninformed = start(spec, Problem(ACTIONS, SIGNALS, kind, ROUNDS))
+    if not known.lab_only and fingerprint(informed) != fingerprint(uninformed):
         return "uses the change points: register it with lab_only=True"
     return ""
 

@@ -30,13 +30,13 @@ class Entry:
     rewards: tuple[RewardKind, ...]
     """The kinds of reward it can learn from."""
     lab_only: bool
-    """It is told what nobody knows outside a simulation (change points, undelayed rewards)."""
+    """It needs what nobody knows outside a simulation (change points, undelayed rewards)."""
     undelayed: bool
     """The simulator gives it every reward at once."""
     stream: bool
     """It reads signals as a stream, so the order of arrival matters to it."""
     needs: tuple[str, ...] = ()
-    """What it must be told beforehand: "horizon", "window", "change points", …"""
+    """What must be known beforehand: "horizon", "window", "change points", …"""
     use: str = ""
     """When to use it, in a few words."""
     cost: str = ""

@@ -1,4 +1,4 @@
-"""Signal-GLR KL-UCB: signals say when to restart, rewards alone say what an action is worth."""
+"""Signal-GLR KL-UCB: restarts on signals, and ranks actions by rewards alone."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ In each round t = 0, 1, …
     observe(state, t, action, signal)             the early signal of round t
     credit(state, t, action, signal, reward)      the late reward of round t, in unit rewards
 
-and, where what was reported was wrong, `unobserve` and `uncredit` with what was told before.
+and, where a report was wrong, `unobserve` and `uncredit` with what was delivered before.
 
 `t` is always the round of the decision, never of the arrival. The law of the verbs: after the
 same plays, `observe` and `credit` of distinct rounds commute, so any order of arrival gives the

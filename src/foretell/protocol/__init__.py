@@ -1,5 +1,19 @@
 """What goes over the wire: the bodies of requests and of answers."""
 
+from foretell.protocol.fields import (
+    ActionStatus,
+    CampaignStatus,
+    FeedbackKind,
+    Id,
+    Mode,
+    Moment,
+    Name,
+    ReceiptStatus,
+    Scope,
+    Seconds,
+    Share,
+    Silence,
+)
 from foretell.protocol.history import DecisionHistory, HistoryEvent, RecordPage, RecordView
 from foretell.protocol.requests import (
     ActionPatch,
@@ -42,20 +56,6 @@ from foretell.protocol.responses import (
     SignalTable,
     SignalTableRow,
     Timeseries,
-)
-from foretell.protocol.words import (
-    ActionStatus,
-    CampaignStatus,
-    FeedbackKind,
-    Id,
-    Mode,
-    Moment,
-    Name,
-    ReceiptStatus,
-    Scope,
-    Seconds,
-    Share,
-    Silence,
 )
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from foretell.protocol.words import Mode, ReceiptStatus
+from foretell.protocol.fields import Mode, ReceiptStatus
 
 
 class HistoryEvent(Struct, omit_defaults=True):

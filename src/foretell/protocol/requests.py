@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from foretell.protocol.words import (
+from foretell.protocol.fields import (
+    MAX_ACTIONS,
     MAX_BATCH_EVENTS,
-    MOST_ACTIONS,
-    MOST_SIGNALS,
+    MAX_SIGNALS,
     ActionStatus,
     FeedbackKind,
     Id,
@@ -30,8 +30,8 @@ class NewCampaign(RequestBody):
     """A campaign to make; windows in seconds, signals weakest first."""
 
     name: Name
-    actions: Annotated[list[Name], Meta(min_length=2, max_length=MOST_ACTIONS)]
-    signals: Annotated[list[Name], Meta(min_length=1, max_length=MOST_SIGNALS)]
+    actions: Annotated[list[Name], Meta(min_length=2, max_length=MAX_ACTIONS)]
+    signals: Annotated[list[Name], Meta(min_length=1, max_length=MAX_SIGNALS)]
     policy: Annotated[str, Meta(min_length=1, max_length=500)] = "nsd-adaptive"
     signal_window: Seconds = 3600.0
     reward_window: Seconds = 7 * 86400.0
@@ -48,7 +48,7 @@ class NewCampaign(RequestBody):
 class CampaignPatch(RequestBody):
     """What to change of a campaign; what is left out stays."""
 
-    signals: Annotated[list[Name], Meta(min_length=1, max_length=MOST_SIGNALS)] | UnsetType = UNSET
+    signals: Annotated[list[Name], Meta(min_length=1, max_length=MAX_SIGNALS)] | UnsetType = UNSET
     policy: Annotated[str, Meta(min_length=1, max_length=500)] | UnsetType = UNSET
     signal_window: Seconds | UnsetType = UNSET
     reward_window: Seconds | UnsetType = UNSET
@@ -77,7 +77,7 @@ class DecisionRequest(RequestBody):
     """A request for a decision."""
 
     unit: Id | None = None
-    eligible: Annotated[list[Name], Meta(min_length=1, max_length=MOST_ACTIONS)] | None = None
+    eligible: Annotated[list[Name], Meta(min_length=1, max_length=MAX_ACTIONS)] | None = None
     decision_key: Id | None = None
     context: dict[str, Any] | None = None
 

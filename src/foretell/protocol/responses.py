@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from foretell.protocol.words import (
+from foretell.protocol.fields import (
     ActionStatus,
     AnyMode,
     CampaignStatus,
@@ -24,7 +24,7 @@ class ActionView(Struct):
 
 
 class CampaignView(Struct):
-    """A campaign as it is set."""
+    """A campaign and its configuration."""
 
     name: str
     status: CampaignStatus
@@ -112,7 +112,7 @@ class ErasedUnit(Struct):
 
 
 class ReportCounts(Struct):
-    """How many of each there were."""
+    """Counts of decisions and feedback."""
 
     decisions: int = 0
     signals: int = 0
@@ -130,7 +130,7 @@ class ReportCounts(Struct):
 
 
 class ActionReport(Struct):
-    """An action: its traffic, and what it is worth with a 95 % interval."""
+    """An action: its traffic, and its estimated reward with a 95 % interval."""
 
     action: str
     status: ActionStatus
@@ -142,7 +142,7 @@ class ActionReport(Struct):
 
 
 class SignalReportRow(Struct):
-    """A signal: what it is worth, with a 95 % interval."""
+    """A signal: its estimated reward, with a 95 % interval."""
 
     signal: str
     theta: float | None
@@ -153,7 +153,7 @@ class SignalReportRow(Struct):
 
 
 class LogReport(Struct):
-    """Where the log stands: the same head and time lead to the same hash on any replay."""
+    """The position in the log: the same head and time give the same hash on every replay."""
 
     head: int
     as_of: str
@@ -161,7 +161,7 @@ class LogReport(Struct):
 
 
 class CampaignReport(Struct):
-    """What a campaign has come to."""
+    """The report of a campaign: its counts, actions, signals and position in the log."""
 
     campaign: str
     status: CampaignStatus
@@ -223,7 +223,7 @@ class SignalTableRow(Struct):
 
 
 class SignalTable(Struct):
-    """Signals by action, and what each is worth."""
+    """Signals by action, and the estimated reward of each."""
 
     campaign: str
     actions: list[SignalTableRow]
@@ -247,7 +247,7 @@ class SignalChanges(Struct):
 
 
 class Restored(Struct):
-    """A log that was put in place of another."""
+    """The log after a restore."""
 
     head: int
 

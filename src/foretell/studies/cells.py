@@ -57,8 +57,8 @@ class CellStore:
 
     def path(self, cell: Cell) -> Path:
         """Return the file of a cell."""
-        facts = [str(cell.spec), cell.scenario.to_dict(), cell.horizon, cell.runs, cell.seed]
-        key = json.dumps([*facts, cell.checkpoints], sort_keys=True)
+        inputs = [str(cell.spec), cell.scenario.to_dict(), cell.horizon, cell.runs, cell.seed]
+        key = json.dumps([*inputs, cell.checkpoints], sort_keys=True)
         name = hashlib.sha256(key.encode()).hexdigest()[:32]
         own = _own_source(cell.spec)
         if self.folder is None:

@@ -1,4 +1,4 @@
-"""The report: one page that stands alone, works offline, and prints.
+"""The report: one self-contained page that works offline, and prints.
 
 Charts are inline SVG; where scripts run they become interactive (values under the pointer,
 policies on and off, linear or logarithmic), drawn by uPlot, which is part of the page.
@@ -28,7 +28,7 @@ WORDS = ("supported", "not supported", "undecided")
 def write_report(
     finished: list[FinishedStudy], path: Path, *, title: str, runs: int, seed: int
 ) -> None:
-    """Write the page of all finished studies; the figures stand beside it as SVG.
+    """Write the page of all finished studies; the figures are next to it as SVG.
 
     Where one of them is a study of the paper, the page lists the paper's errata.
     """

@@ -1,1 +1,1 @@
-"""Traffic for a running server: scenarios played against it, and its regret beside the lab's."""
+"""Traffic for a running server: plays scenarios against it and compares with the lab."""

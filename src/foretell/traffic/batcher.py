@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from foretell.protocol import FeedbackItem
-from foretell.protocol.words import MAX_BATCH_EVENTS
+from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.traffic.service import DecisionService
 
 

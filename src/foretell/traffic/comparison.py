@@ -1,4 +1,4 @@
-"""Live beside the lab: the paired difference of regrets, its interval, and what follows."""
+"""Live against the lab: the paired difference of regrets, its interval and the verdict."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Faults(NamedTuple):
             )
 
     def fate(self, chance: np.random.Generator) -> Fate:
-        """Draw what becomes of an event."""
+        """Draw whether an event is sent in time, late or never."""
         drawn = chance.random()
         if drawn < self.lost:
             return "lost"

@@ -26,7 +26,7 @@ class Lab:
     """Plays the runs of a plan. As on a server, the policy knows neither horizon nor changes."""
 
     def __init__(self, plan: Plan) -> None:
-        """Prepare, or raise MissingExtra."""
+        """Prepare the runs; raise MissingExtra without numba."""
         try:
             from foretell.sim.compiled import compiled_player
         except ImportError as error:

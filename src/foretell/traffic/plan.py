@@ -13,7 +13,7 @@ import numpy as np
 from foretell.errors import InvalidInput
 from foretell.policies import Spec, entry, policy, start
 from foretell.protocol import Silence
-from foretell.protocol.words import SILENT
+from foretell.protocol.fields import SILENT
 from foretell.sim.streams import WORLD_STREAM, random_stream
 from foretell.traffic.faults import Faults
 from foretell.traffic.rescale import scenario_for_horizon
@@ -116,7 +116,7 @@ def make_plan(
     chosen = policy(spec)
     if entry(chosen).lab_only:
         raise InvalidInput(
-            f"{chosen.name} is told what nobody knows outside a simulation: choose another policy"
+            f"{chosen.name} needs what nobody knows outside a simulation: choose another policy"
         )
     scenario = scenario_for_horizon(name, horizon, delay)
     if scenario.scale.kind != "bounded":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from foretell.protocol import DecisionAnswer, FeedbackItem
-from foretell.protocol.words import SILENT
+from foretell.protocol.fields import SILENT
 from foretell.sim.streams import NOISE_STREAM, random_stream
 from foretell.traffic.batcher import EventBatcher
 from foretell.traffic.feedback_queue import FeedbackQueue

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from foretell.protocol.words import MAX_BATCH_EVENTS
+from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.service.http.bodies import split_ndjson
 from tests.service.http.conftest import CAMPAIGN, Served
 

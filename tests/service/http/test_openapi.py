@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from foretell import protocol
-from foretell.protocol.words import MAX_BATCH_EVENTS
+from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.service.http.openapi import problems_of
 from foretell.service.http.operation import Operation
 from foretell.service.http.routes import OPERATIONS

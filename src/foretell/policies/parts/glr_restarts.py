@@ -1,6 +1,6 @@
 """What `nsd-kl-glr` knows: signals since the last alarm, bounds of theta, and the alarms.
 
-An alarm of the change test makes the law begin anew, with or without the signals after the
+An alarm of the change test restarts the law, with or without the signals after the
 likeliest moment of the change; theta is kept.
 """
 
@@ -94,8 +94,8 @@ def _waits(state: KlGlrState, t: int, action: int) -> bool:
     """Return whether an action is due for a forced play."""
     if state.forced == 0.0:
         return False
-    patience = math.sqrt(state.last.size * (t - state.since[action] + 1.0)) / state.forced
-    return t - state.last[action] > patience
+    longest_wait = math.sqrt(state.last.size * (t - state.since[action] + 1.0)) / state.forced
+    return t - state.last[action] > longest_wait
 
 
 @kernel

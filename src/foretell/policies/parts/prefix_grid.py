@@ -78,7 +78,7 @@ def grid_before(length: int, moment: int, level: int) -> tuple[int, int]:
 
 @kernel
 def grid_forget(grid: PrefixGrid, stream: int) -> None:
-    """Let a stream begin anew; what is kept of it is out of reach then."""
+    """Restart a stream; its old totals can no longer be reached."""
     grid.length[stream] = 0
     for each in range(grid.total.shape[1]):
         grid.total[stream, each] = 0

@@ -26,7 +26,7 @@ Number = TypeVar("Number", float, Floats)
 
 @kernel
 def anytime_horizon(t: int) -> int:
-    """Return what stands for T in round t (from 0) when the horizon is unknown."""
+    """Return what replaces T in round t (from 0) when the horizon is unknown."""
     return (t + 1) * (t + 2)
 
 

@@ -110,7 +110,7 @@ class Admin:
         return await self._refit(active, active.config, "asked for")
 
     async def erase(self, name: str, unit: str) -> protocol.ErasedUnit:
-        """Forget which decisions were a unit's; the decisions themselves stay."""
+        """Forget which decisions belong to a unit; the decisions themselves stay."""
         active = self.runtime.find(name)
         await self.runtime.durable()
         now = self.runtime.clock.now()

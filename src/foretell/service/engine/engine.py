@@ -223,7 +223,7 @@ class Engine:
             await runtime.log.close()
             kept = replace_database(staged, runtime.path)
             logger.warning(
-                "restored: the log stood at record %d, now at record %d; what was there is in %s",
+                "restored: the last record was %d and is now %d; the old database is in %s",
                 *heads,
                 kept,
             )

@@ -256,7 +256,7 @@ class Ingest:
         )
 
     def _request_digest(self, ask: protocol.DecisionRequest) -> bytes:
-        """Digest a request, so that a repeated request differs from another one with its key.
+        """Digest a request, so that its key cannot be reused for a different request.
 
         The digest is keyed: it stays when the unit is erased, and must not help to guess the unit.
         """

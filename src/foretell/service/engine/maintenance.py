@@ -36,7 +36,7 @@ class _Stopping(Exception):
 
 
 class Maintenance:
-    """The work that no request asks for, and what operations look at."""
+    """Background work, and the numbers that operators watch."""
 
     def __init__(self, runtime: Runtime, *, compiled: bool) -> None:
         """Maintain a server; `compiled` lets large campaigns use numba where it is installed."""
@@ -142,7 +142,7 @@ class Maintenance:
             return verify_database(path, self._pause).damage
 
     def _pause(self, _: int) -> None:
-        """Go slowly in a thread of its own, and no further once the server stops."""
+        """Slow a check down in its own thread, and end it when the server stops."""
         if self.stopping:
             raise _Stopping
         time.sleep(SCRUB_PAUSE_SECONDS)
@@ -154,7 +154,7 @@ class Maintenance:
             logger.error("%s", sentence)
 
     def gauges(self) -> dict[str, float]:
-        """Return the numbers that operations look at."""
+        """Return the numbers that operators watch."""
         runtime = self.runtime
         committer = runtime.log.committer
         return {

@@ -29,7 +29,7 @@ EXPORT_PAGE = 500
 
 
 class Queries:
-    """What is asked for without changing anything."""
+    """Reads that change nothing."""
 
     def __init__(self, runtime: Runtime) -> None:
         """Read what the runtime holds."""
@@ -125,7 +125,7 @@ class Queries:
         ids = {
             seq: self.runtime.decision_id(number, decided)
             for seq, event in about.items()
-            if (decided := decisions.get(event.round)) and decided.recorded_at == event.decided_at
+            if (decided := decisions.get(event.round)) and decided.decided_at == event.decided_at
         }
         return [record_view(active.config, record, ids.get(record.seq)) for record in records]
 

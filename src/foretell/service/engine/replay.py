@@ -53,11 +53,11 @@ def decision_loader(log: LogReader, number: int, before: int | None = None) -> L
 
 
 def if_decided_at(records: DecisionRecords | None, decided_at: int) -> DecisionRecords | None:
-    """Return the decision if it was made at that moment; another may have the same round.
+    """Return the decision if it was made at that time: another may have the same round.
 
     After a restored backup the rounds of decisions that are not in it are used again.
     """
-    return records if records is not None and records.decided.recorded_at == decided_at else None
+    return records if records is not None and records.decided.decided_at == decided_at else None
 
 
 def refit_from_log(

@@ -58,7 +58,7 @@ class Runtime:
         return found
 
     def register(self, active: ActiveCampaign) -> None:
-        """Add a campaign; the clock does not go back behind the windows it has closed."""
+        """Add a campaign, and keep the clock from going back before a window that it closed."""
         self.clock.last = max(self.clock.last, active.campaign.as_of)
         active.load = decision_loader(self.log, active.number)
         self.by_name[active.config.name] = active
@@ -109,10 +109,8 @@ class Runtime:
 
     def decision_id(self, number: int, decided: Decided) -> str:
         """Return the id of a decision: the same each time, whatever secrets came since."""
-        token = Token(
-            number, decided.action, decided.propensity, decided.round, decided.recorded_at
-        )
-        secret_id = max(one for one in self.secrets if self.signs_since[one] <= decided.recorded_at)
+        token = Token(number, decided.action, decided.propensity, decided.round, decided.decided_at)
+        secret_id = max(one for one in self.secrets if self.signs_since[one] <= decided.decided_at)
         return sign_decision_id(token, secret_id, self.secrets[secret_id])
 
     def unit_hash(self, name: str) -> bytes:

@@ -102,7 +102,7 @@ def _rebuilt(log: CampaignReader, advance: Callable[[int], None]) -> Rebuilt:
 
 
 def _snapshot(log: CampaignReader) -> bytes | None:
-    """Return the newest snapshot; a damaged one was reported, and none can be compared with."""
+    """Return the newest snapshot; None if it is damaged, which was already reported."""
     try:
         found = log.snapshot(log.campaign)
     except Damaged:

@@ -1,4 +1,4 @@
-"""The whole HTTP layer as one application, and what answers when the server stops it."""
+"""The HTTP application, and its answer to requests that a stopping server cancels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def app(engine: Engine, limits: Limits | None = None) -> Router:
 
 
 def _not_found(otherwise: ASGIApp, done: Callable[[int, float], None]) -> ASGIApp:
-    """Answer what no route answers; `otherwise` closes what is not HTTP."""
+    """Answer a path without a route; `otherwise` closes what is not HTTP."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -53,7 +53,7 @@ def _not_found(otherwise: ASGIApp, done: Callable[[int, float], None]) -> ASGIAp
 
 
 class ShutdownMiddleware:
-    """An application that answers a request that the stopping server cancels."""
+    """Answers the requests that a stopping server cancels."""
 
     def __init__(self, inner: ASGIApp) -> None:
         """Answer in place of `inner` when it is cancelled."""

@@ -29,7 +29,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 
 
 class Limits(Struct, frozen=True):
-    """What is refused before it is read; a refusal never depends on what a body says."""
+    """Limits that are checked before a body is read, so none depends on its content."""
 
     body: Count = 1 << 20
     """Bytes of a body: 413 over it."""
@@ -98,7 +98,7 @@ def check_media(headers: HeaderMap, known: tuple[bytes, ...]) -> bytes:
 
 
 def parse_json(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
-    """Parse a JSON body: 400 if it is no JSON, 422 if it says what it may not."""
+    """Parse a JSON body: 400 if it is not JSON, 422 if its content is not allowed."""
     if not body:
         raise Malformed("the body is empty: send JSON")
     try:

@@ -1,4 +1,4 @@
-"""The way of every request, from its key to its response, in plain ASGI."""
+"""What every request passes through, from its key to its response, in plain ASGI."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def check_key(engine: Engine, sent: bytes | None, allowed: frozenset[protocol.Sc
 
 
 class Resource:
-    """What stands at one path: its operations by method."""
+    """One path, with its operations by method."""
 
     def __init__(self, operations: Sequence[Operation], state: AppState) -> None:
         """Add HEAD where there is GET."""

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from foretell import protocol
-from foretell.protocol.words import MAX_BATCH_EVENTS
+from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.service.http.bodies import NDJSON, parse_json, split_ndjson
 from foretell.service.http.operation import Handler, RequestContext
 from foretell.service.http.responses import Response, encode

@@ -54,7 +54,7 @@ class Metrics(Collector):
         self._registry.register(self)
 
     def done(self, operation: str) -> Callable[[int, float], None]:
-        """Return what takes the status of each request of an operation, and its seconds."""
+        """Return a function that counts a request of an operation by its status and seconds."""
         return self._operations[operation].done
 
     def text(self) -> bytes:
@@ -62,7 +62,7 @@ class Metrics(Collector):
         return generate_latest(self._registry)
 
     def describe(self) -> Iterable[Metric]:
-        """Name no metric before it is collected."""
+        """Describe nothing: metrics are known once they are collected."""
         return ()
 
     def collect(self) -> Iterator[Metric]:

@@ -24,7 +24,7 @@ _PARAMETERS: dict[str, tuple[Any, str]] = {
 }
 _HEADERS = {
     "ETag": ('The version of the campaign, for If-Match: `"17"`.', {"type": "string"}),
-    "Location": ("Where what was made stands.", {"type": "string"}),
+    "Location": ("The address of what was created.", {"type": "string"}),
     "Retry-After": ("Seconds to wait.", {"type": "integer"}),
     "WWW-Authenticate": ("That a key is needed.", {"type": "string"}),
 }

@@ -38,7 +38,7 @@ class AppState:
 
 
 class RequestContext(NamedTuple):
-    """A request that was let in: `body` and `query` are as its row in the table says."""
+    """A request whose key was accepted; `body` and `query` have the types of its operation."""
 
     state: AppState
     engine: Engine
@@ -54,7 +54,7 @@ Handler: TypeAlias = Callable[[RequestContext], Awaitable[Response]]
 
 
 class Success(Struct, frozen=True):
-    """A response that says that it is done."""
+    """A successful response."""
 
     status: int
     what: str
@@ -88,7 +88,7 @@ class Operation(Struct, frozen=True):
     optional: bool = False
     """Whether no body at all means the defaults."""
     query: type[protocol.RequestBody] | None = NoQuery
-    """The parameters after `?`; None: whatever stands there is ignored."""
+    """The parameters after `?`; None: a query is ignored."""
     if_match: bool = False
     """Whether the header If-Match is read."""
     raises: tuple[type[RequestProblem], ...] = ()

@@ -10,7 +10,7 @@ from msgspec import inspect
 
 from foretell import protocol
 from foretell.errors import DamagedFile, InvalidInput, UnknownName, listed
-from foretell.protocol.words import NAME
+from foretell.protocol.fields import NAME
 from foretell.service.http.responses import Response, encode, log_failure
 from foretell.service.model.errors import (
     Forbidden,

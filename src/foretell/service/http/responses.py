@@ -27,7 +27,7 @@ encode = msgspec.json.Encoder().encode
 
 
 class Response(NamedTuple):
-    """An answer: `content` is whole, or sent as it comes and closed once nobody wants more."""
+    """An answer: `content` is complete, or a stream that is closed when it is no longer read."""
 
     status: int
     content: bytes | AsyncGenerator[bytes] | FileStream = b""

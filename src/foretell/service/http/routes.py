@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from foretell import protocol
-from foretell.protocol.words import MAX_BATCH_EVENTS
+from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.service.http import handlers, service_handlers
 from foretell.service.http.bodies import JSON, NDJSON, ExportQuery, LogQuery
 from foretell.service.http.export import PARQUET, export
@@ -308,7 +308,7 @@ _SERVICE = (
         "/v1/restore",
         service_handlers.restore,
         "Put a backup in place of the database.",
-        (Success(200, "Where the log stands now.", protocol.Restored),),
+        (Success(200, "The last record of the restored log.", protocol.Restored),),
         "Service",
         scope="admin",
         request=bytes,

@@ -99,7 +99,7 @@ class Campaign:
             self.counters.count("parked")
             return "parked"
         self.counters.count("signals" if signal else "rewards")
-        decided_at = records.decided.recorded_at
+        decided_at = records.decided.decided_at
         due = self.rules.signal_due(decided_at) if signal else self.rules.reward_due(decided_at)
         now = DecisionRecords(records.decided, [*records.feedback, record])
         if self._has_effect(decided_at, event.recorded_at, signal=signal):
@@ -130,7 +130,7 @@ class Campaign:
         signals, rewarded = Prefetch(load), Prefetch(load)
         while min(self.signal_next, self.reward_next) <= now:
             if self.signal_next <= self.reward_next:
-                moment, records = self.signal_next, signals.at(self.signal_cursor)
+                moment, records = self.signal_next, signals.decision(self.signal_cursor)
                 self.signal_cursor += 1
                 closes = self.rules.signal_default
                 self._move(records, records, moment, reads=True, signal_closes=closes)
@@ -138,7 +138,7 @@ class Campaign:
                     self._read_on(moment, load)
                 self.signal_next = self._due_of_signal(signals)
             else:
-                moment, records = self.reward_next, rewarded.at(self.reward_cursor)
+                moment, records = self.reward_next, rewarded.decision(self.reward_cursor)
                 self.reward_cursor += 1
                 self._move(records, records, moment, reward_closes=True)
                 self.reward_next = self._due_of_reward(rewarded)
@@ -156,7 +156,7 @@ class Campaign:
 
     def refit_one(self, records: DecisionRecords, now: int) -> None:
         """Read the next decision of a refit, with its outcome at a later moment."""
-        decided_at, t = records.decided.recorded_at, records.decided.round
+        decided_at, t = records.decided.decided_at, records.decided.round
         is_next = t == self.signal_cursor
         self.decide(records.decided)
         outcome = outcome_of(self.rules, records, now)
@@ -182,7 +182,7 @@ class Campaign:
         self.counters.count("late", sum(self._late(records, one) for one in records.feedback))
 
     def _late(self, records: DecisionRecords, record: FeedbackRecord) -> bool:
-        decided_at = records.decided.recorded_at
+        decided_at = records.decided.decided_at
         signal = isinstance(record.event, Signalled)
         due = self.rules.signal_due(decided_at) if signal else self.rules.reward_due(decided_at)
         return record.event.recorded_at >= due
@@ -191,7 +191,7 @@ class Campaign:
         """Deliver the next decisions of the stream, as far as their signals have come."""
         prefetch = Prefetch(load)
         while self.signal_cursor < self.decided:
-            records = prefetch.at(self.signal_cursor)
+            records = prefetch.decision(self.signal_cursor)
             if first_signal(self.rules, records) is None:
                 break
             self.signal_cursor += 1
@@ -201,12 +201,12 @@ class Campaign:
     def _due_of_signal(self, prefetch: Prefetch) -> int:
         if self.signal_cursor >= self.decided or not self.waits_for_signals:
             return NEVER
-        return self.rules.signal_due(prefetch.at(self.signal_cursor).decided.recorded_at)
+        return self.rules.signal_due(prefetch.decision(self.signal_cursor).decided.decided_at)
 
     def _due_of_reward(self, prefetch: Prefetch) -> int:
         if self.reward_cursor >= self.decided:
             return NEVER
-        return self.rules.reward_due(prefetch.at(self.reward_cursor).decided.recorded_at)
+        return self.rules.reward_due(prefetch.decision(self.reward_cursor).decided.decided_at)
 
     def _move(
         self,
@@ -258,7 +258,7 @@ class Campaign:
         if before == after:
             return
         units = (self._unit(before.reward or 0.0), self._unit(after.reward or 0.0))
-        decided_at, action = records.decided.recorded_at, records.decided.action
+        decided_at, action = records.decided.decided_at, records.decided.action
         self.counters.move(decided_at, action, before, after, units)
         clipped = self._outside(after) - self._outside(before)
         self.counters.count("clipped", clipped)

@@ -24,7 +24,7 @@ class Capabilities(NamedTuple):
 
 
 def capabilities_of(spec: Spec, problem: Problem) -> Capabilities:
-    """Try a policy that knows nothing yet."""
+    """Find out by trying the policy on a state without any feedback."""
     state = start(spec, problem)
     undoes_rewards = has(uncredit, state)
     undoes = undoes_rewards and has(unobserve, state) and not entry(spec).stream

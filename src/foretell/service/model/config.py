@@ -1,4 +1,4 @@
-"""The rules of a campaign's configuration: made, changed, and refused in one sentence.
+"""The rules of a campaign's configuration: how it is created, changed and refused.
 
 The struct itself is in `events`: it is a part of the records that set it.
 """
@@ -13,7 +13,7 @@ from msgspec import UNSET
 from foretell.errors import InvalidInput, UnknownName
 from foretell.policies.registry import entry, policy, start
 from foretell.protocol import ActionPatch, CampaignPatch, NewCampaign, Silence
-from foretell.protocol.words import MOST_ACTIONS, MOST_SIGNALS
+from foretell.protocol.fields import MAX_ACTIONS, MAX_SIGNALS
 from foretell.service.model.errors import Conflict, NotFound
 from foretell.service.model.events import CampaignConfig, KeptWindows
 from foretell.service.model.outcome import WINDOW_GRID
@@ -81,7 +81,7 @@ def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfi
 
 
 def with_closed_windows(old: CampaignConfig, new: CampaignConfig, now: int) -> CampaignConfig:
-    """Keep windows closed that have closed, where windows become longer: nothing is unlearnt."""
+    """Return the configuration; when windows grow, those already closed stay closed."""
     return msgspec.structs.replace(
         new,
         kept_signal_windows=_kept_windows(
@@ -139,8 +139,8 @@ def with_action_status(config: CampaignConfig, action: str, patch: ActionPatch) 
 def checked(config: CampaignConfig) -> CampaignConfig:
     """Refuse a configuration that cannot run; return it with the policy written in full."""
     for kind, names, limit in (
-        ("action", config.actions, MOST_ACTIONS),
-        ("signal", config.signals, MOST_SIGNALS),
+        ("action", config.actions, MAX_ACTIONS),
+        ("signal", config.signals, MAX_SIGNALS),
     ):
         if len(names) > limit:
             raise InvalidInput(f"a campaign may have {limit} {kind}s at most, got {len(names)}")
@@ -155,7 +155,7 @@ def checked(config: CampaignConfig) -> CampaignConfig:
     spec = policy(config.policy)
     if entry(spec).lab_only:
         raise InvalidInput(
-            f"{spec.name} is told what nobody knows outside a simulation: choose another policy"
+            f"{spec.name} needs what nobody knows outside a simulation: choose another policy"
         )
     window = getattr(spec, "window", None)
     if window is not None and window > MAX_WINDOW_ROUNDS:

@@ -67,7 +67,7 @@ class ShareTable(NamedTuple):
     """Sums of the shares up to each action."""
     seq: int
     """The record up to which the policy had read."""
-    made: float
+    made_at: float
     took: float
 
 
@@ -112,7 +112,7 @@ class Decider:
         now = time.perf_counter()
         if table is not None and (
             table.took >= CHEAP_SECONDS
-            and (table.seq == seq or now < table.made + KEEP_FACTOR * table.took)
+            and (table.seq == seq or now < table.made_at + KEEP_FACTOR * table.took)
         ):
             return table
         worked = time.thread_time()

@@ -54,7 +54,7 @@ def delivered_once(
     if signal is None and read:
         signal = (
             outcome_of(
-                rules, timely(rules, records), rules.signal_due(records.decided.recorded_at)
+                rules, timely(rules, records), rules.signal_due(records.decided.decided_at)
             ).signal
             if rules.signal_default
             else first_signal(rules, records)

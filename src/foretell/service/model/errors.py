@@ -35,7 +35,7 @@ class Unauthorized(RequestProblem):
 
 
 class Forbidden(RequestProblem):
-    """The key is valid and may not do this."""
+    """The key is valid but may not do this."""
 
     name = "forbidden"
     title = "The key may not do this"
@@ -51,7 +51,7 @@ class NotFound(RequestProblem):
 
 
 class WrongMethod(RequestProblem):
-    """The address is there and does not know this method."""
+    """The address exists, but not with this method."""
 
     name = "wrong-method"
     title = "Not with this method"
@@ -59,7 +59,7 @@ class WrongMethod(RequestProblem):
 
 
 class Conflict(RequestProblem):
-    """It cannot be done in the state in which things are."""
+    """The request does not fit the present state."""
 
     name = "conflict"
     title = "Not in this state"
@@ -91,7 +91,7 @@ class WrongMedia(RequestProblem):
 
 
 class Unusable(RequestProblem):
-    """The body can be read, and what it says cannot be used."""
+    """The body can be read, but its content cannot be used."""
 
     name = "unusable"
     title = "The body cannot be used"

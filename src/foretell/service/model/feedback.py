@@ -64,7 +64,7 @@ def feedback_event(
 
 
 def event_id_in(raw: Raw) -> str | None:
-    """Return the id of an event that cannot be used, if the id can be read."""
+    """Return the id of an event that is rejected, if the id can be read."""
     try:
         return _EVENT_ID.decode(raw).event_id
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):

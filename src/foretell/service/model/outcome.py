@@ -124,7 +124,7 @@ def outcome_of(
 
 
 def _signal(rules: Rules, records: DecisionRecords, now: int) -> int | None:
-    due = rules.signal_due(records.decided.recorded_at)
+    due = rules.signal_due(records.decided.decided_at)
     if rules.signal_default and now < due:
         return None
     seen = [event for _, event in records.feedback if isinstance(event, Signalled)]
@@ -137,7 +137,7 @@ def _signal(rules: Rules, records: DecisionRecords, now: int) -> int | None:
 
 def settled_reward(rules: Rules, records: DecisionRecords, now: int) -> float | None:
     """Return the natural reward of a decision, whatever its signal; None while it is open."""
-    if rules.reward_default and now < rules.reward_due(records.decided.recorded_at):
+    if rules.reward_default and now < rules.reward_due(records.decided.decided_at):
         return None
     total = total_reward(rewards(records.feedback))
     return rules.default_reward if total is None and rules.reward_default else total
@@ -181,7 +181,7 @@ def _order(event: Rewarded) -> tuple[int, str]:
 
 def first_signal(rules: Rules, records: DecisionRecords) -> int | None:
     """Return the first signal that came within the window."""
-    due = rules.signal_due(records.decided.recorded_at)
+    due = rules.signal_due(records.decided.decided_at)
     for _, event in records.feedback:
         if isinstance(event, Signalled) and event.recorded_at < due:
             return event.signal
@@ -190,7 +190,7 @@ def first_signal(rules: Rules, records: DecisionRecords) -> int | None:
 
 def first_reward(rules: Rules, records: DecisionRecords) -> float | None:
     """Return the reward of a decision when it first had one."""
-    due = rules.reward_due(records.decided.recorded_at)
+    due = rules.reward_due(records.decided.decided_at)
     if rules.reward_default:
         timely = [event for event in rewards(records.feedback) if event.recorded_at < due]
         total = total_reward(timely)
@@ -206,7 +206,7 @@ def first_reward(rules: Rules, records: DecisionRecords) -> float | None:
 
 def timely(rules: Rules, records: DecisionRecords) -> DecisionRecords:
     """Return the records that had come when the signal window closed."""
-    due = rules.signal_due(records.decided.recorded_at)
+    due = rules.signal_due(records.decided.decided_at)
     return DecisionRecords(
         records.decided, [record for record in records.feedback if record.event.recorded_at < due]
     )

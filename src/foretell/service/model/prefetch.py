@@ -21,7 +21,7 @@ class Prefetch:
         self._ready: deque[DecisionRecords] = deque()
         self._count = MIN_COUNT
 
-    def at(self, t: int) -> DecisionRecords:
+    def decision(self, t: int) -> DecisionRecords:
         """Return the decision of a round; rounds are asked for in order."""
         while self._ready and self._ready[0].decided.round < t:
             self._ready.popleft()

@@ -81,7 +81,7 @@ def digest(body: bytes) -> bytes:
 
 @cache
 def policy_version() -> str:
-    """Digest the source of the policies and of the fold, which define what a state means."""
+    """Digest the source of the policies and of the model, which define what a state means."""
     here = Path(__file__).parent
     package = here.parents[1]
     sources = [

@@ -28,7 +28,7 @@ def delay_report(
         if signal is None:
             continue
         settled[signal] += 1
-        decided_at = records.decided.recorded_at
+        decided_at = records.decided.decided_at
         for event in _first_events(records, signal):
             ages = signal_ages if isinstance(event, Signalled) else reward_ages
             ages[signal].append((event.recorded_at - decided_at) / 1e6)

@@ -32,7 +32,7 @@ def decision_history(
     for number, event in records.feedback:
         due = rules.signal_due if isinstance(event, Signalled) else rules.reward_due
         status: protocol.ReceiptStatus = (
-            "late" if event.recorded_at >= due(decided.recorded_at) else "accepted"
+            "late" if event.recorded_at >= due(decided.decided_at) else "accepted"
         )
         if isinstance(event, Rewarded) and lacks_target(event, rewarded):
             status = "parked"
@@ -41,16 +41,16 @@ def decision_history(
         decision_id=decision_id,
         campaign=config.name,
         round=decided.round,
-        decided_at=format_timestamp(decided.recorded_at),
+        decided_at=format_timestamp(decided.decided_at),
         action=config.actions[decided.action],
         propensity=decided.propensity,
         mode=decided.mode,
         policy=policy,
         eligible=_eligible(config, decided),
         signal=None if outcome.signal is None else config.signals[outcome.signal],
-        signal_due_at=format_timestamp(rules.signal_due(decided.recorded_at)),
+        signal_due_at=format_timestamp(rules.signal_due(decided.decided_at)),
         reward=outcome.reward,
-        reward_due_at=format_timestamp(rules.reward_due(decided.recorded_at)),
+        reward_due_at=format_timestamp(rules.reward_due(decided.decided_at)),
         context=msgspec.json.decode(context) if context else None,
         events=events,
     )

@@ -113,10 +113,11 @@ def run_leaderboard(
         "seed": seed,
         "random_runs": few if random else 0,
         "provenance": provenance(),
-        "scenarios": [contest.facts() for contest in main],
+        "scenarios": [contest.description() for contest in main],
         "cells": {contest.entry.name: contest.scores for contest in main},
         "random": [
-            {**contest.facts(), "to_window": window_ratios(contest.scores)} for contest in drawn
+            {**contest.description(), "to_window": window_ratios(contest.scores)}
+            for contest in drawn
         ],
         "summary": summary_rows(main, drawn),
     }

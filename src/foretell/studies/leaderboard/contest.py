@@ -53,7 +53,7 @@ class Contest:
             ranked,
         )
 
-    def facts(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """Return what the scenario is and what its yardstick reached."""
         entry = self.entry
         return {

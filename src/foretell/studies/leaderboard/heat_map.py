@@ -27,7 +27,7 @@ _MOST = math.log2(8.0)
 def draw_heat(scores: dict[str, Any], folder: Path) -> None:
     """Write `leaderboard-heat.svg` and `.png`: regret by that of the best window in hindsight."""
     policies = [row["policy"] for row in scores["summary"]]
-    scenarios = [facts["name"] for facts in scores["scenarios"]]
+    scenarios = [description["name"] for description in scores["scenarios"]]
     ratios = [
         [scores["cells"][scenario][policy]["regret_to_window"][0] for scenario in scenarios]
         for policy in policies

@@ -1,4 +1,4 @@
-"""The leaderboard to look at: a page that works offline, a heat map, and a table for the docs."""
+"""The report of the leaderboard: an offline page, a heat map, and a table for the docs."""
 
 from __future__ import annotations
 
@@ -48,11 +48,18 @@ def leaderboard_markdown(board: Leaderboard) -> str:
         lines.append([f"`{row['policy']}`", *shown, _number(times.get(row["policy"]))])
     scenarios = [["scenario", "what it tests", "T", "best window", "best policy", "its ratio"]]
     scenarios.append(["---", "---", "---:", "---:", "---", "---:"])
-    for facts in board.scores["scenarios"]:
-        name, ratio = _best(board.scores["cells"][facts["name"]])
-        window = _estimate(facts["yardstick"]["regret"])
+    for description in board.scores["scenarios"]:
+        name, ratio = _best(board.scores["cells"][description["name"]])
+        window = _estimate(description["yardstick"]["regret"])
         scenarios.append(
-            [facts["name"], facts["tests"], f"{facts['horizon']:,}", window, f"`{name}`", ratio]
+            [
+                description["name"],
+                description["tests"],
+                f"{description['horizon']:,}",
+                window,
+                f"`{name}`",
+                ratio,
+            ]
         )
     return f"{how_made(board)}\n\n{_table(lines)}\n{_table(scenarios)}"
 
@@ -119,8 +126,8 @@ def _summary(board: Leaderboard) -> list[dict[str, Any]]:
 
 def _cells(board: Leaderboard) -> list[dict[str, Any]]:
     rows = []
-    for facts in board.scores["scenarios"]:
-        scenario = facts["name"]
+    for description in board.scores["scenarios"]:
+        scenario = description["name"]
         times = board.times["microseconds"].get(scenario, {})
         for name, score in board.scores["cells"][scenario].items():
             numbers = [

@@ -34,7 +34,7 @@ class Commit(asyncio.Future[None]):
     """A commit that many wait for: none of them can cancel it for the others."""
 
     def cancel(self, msg: object = None) -> bool:  # noqa: ARG002  (a future's signature)
-        """Refuse: whoever is cancelled learns it when the commit is done."""
+        """Refuse: a waiter that is cancelled is notified when the commit is done."""
         return False
 
 

@@ -94,7 +94,7 @@ class SqliteLog(LogReader):
         return self.committer.durable()
 
     def erase(self, campaign: int, unit: bytes) -> int:
-        """Forget which decisions were a unit's, and their contexts; return how many they were."""
+        """Forget which decisions belong to a unit, and their contexts; return their number."""
         (found,) = self._one(
             "SELECT count(*) FROM personal WHERE campaign = ? AND unit = ?", (campaign, unit)
         )

@@ -246,6 +246,6 @@ def _decision_records(records: list[Record]) -> DecisionRecords | None:
             FeedbackRecord(one.seq, one.event)
             for one in records
             if isinstance(one.event, (Signalled, Rewarded))
-            and one.event.decided_at == decided.recorded_at
+            and one.event.decided_at == decided.decided_at
         ],
     )

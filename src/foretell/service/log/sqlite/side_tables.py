@@ -15,13 +15,13 @@ from foretell.service.model.errors import Damaged, LogClosed
 
 
 class SideTables:
-    """A database on a connection that only reads."""
+    """Reads the other tables of a database, on a connection that only reads."""
 
     def __init__(self, reader: apsw.Connection) -> None:
         """Read on a connection."""
         self.reader = reader
         self.on_fail: Callable[[Exception], None] = lambda _: None
-        """Called when the disk fails to read: a fold may have stopped halfway."""
+        """Called when the disk fails to read: a replay may have stopped halfway."""
         self.head: int = self._one("SELECT ifnull(max(seq), 0) FROM events", ())[0]
         """The number of the newest record."""
 

@@ -20,7 +20,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Moment = Annotated[str, Meta(max_length=40)]
 """A time of the client, RFC 3339, kept as it was sent."""
 
-MOST_ACTIONS, MOST_SIGNALS = 10_000, 100
+MAX_ACTIONS, MAX_SIGNALS = 10_000, 100
 """Of one campaign."""
 MAX_BATCH_EVENTS = 2000
 """Events that one batch may hold."""
