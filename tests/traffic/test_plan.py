@@ -68,7 +68,7 @@ def test_where_silence_is_unknown_a_loss_is_a_fault_of_the_channel() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"policy": "oracle-nsd"}, "told what nobody knows"),
+        ({"policy": "oracle-nsd"}, "needs what nobody knows"),
         ({"policy": "nsd-kll"}, "did you mean 'nsd-kl'"),
         ({"name": "papr"}, "did you mean 'paper'"),
         ({"faults": Faults(late=0.6, lost=0.6)}, "must not add up to more than 1"),

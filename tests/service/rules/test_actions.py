@@ -128,8 +128,8 @@ def test_signals_are_added_at_the_end(tmp_path: Path) -> None:
 def test_a_campaign_has_so_many_actions_and_signals_and_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foretell.service.model.config.MOST_ACTIONS", 3)
-    monkeypatch.setattr("foretell.service.model.config.MOST_SIGNALS", 4)
+    monkeypatch.setattr("foretell.service.model.config.MAX_ACTIONS", 3)
+    monkeypatch.setattr("foretell.service.model.config.MAX_SIGNALS", 4)
     with Served(tmp_path / "a.db") as served:
         served.create()
         served.add_action("c")
