@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.server import CAMPAIGN, KEY, Server, foretell
+from tests.service.server_process import CAMPAIGN, KEY, Server, foretell
 
 pytestmark = pytest.mark.slow
 

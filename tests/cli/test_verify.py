@@ -12,7 +12,7 @@ import pytest
 
 from foretell.service.log.record import snapshot_digest
 from foretell.service.model.snapshot import pack, unpack
-from tests.service.server import CAMPAIGN, Server, foretell
+from tests.service.server_process import CAMPAIGN, Server, foretell
 
 pytestmark = pytest.mark.slow
 EVENTS = 300

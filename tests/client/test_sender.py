@@ -17,7 +17,7 @@ from foretell.client import OutboxUnusable, calls, outbox
 from foretell.client.outbox import Outbox
 from foretell.client.sender import Sender
 from tests.client.conftest import Make, until
-from tests.client.service import Fault, Service
+from tests.client.fake_service import Fault, Service
 
 
 def test_no_failure_ends_the_sending(

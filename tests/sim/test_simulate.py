@@ -24,7 +24,7 @@ def simulated(specs: Any, horizon: Any = 120, runs: Any = 3, **settings: Any) ->
     return ft.simulate(RECIPE, specs, horizon, runs, compiled=False, **settings)
 
 
-def assert_same_stories(one: Trajectories | None, other: Trajectories | None) -> None:
+def assert_same_trajectories(one: Trajectories | None, other: Trajectories | None) -> None:
     assert one is not None
     assert other is not None
     for field in Trajectories._fields:
@@ -45,14 +45,14 @@ def test_a_list_gives_the_same_batches_as_each_spec_alone(kept: ft.Batches) -> N
         alone = simulated(text, seed=4, trajectories=True)
         assert isinstance(alone, ft.Batch)
         assert alone.regret.tobytes() == kept[text].regret.tobytes()
-        assert_same_stories(alone.trajectories, kept[text].trajectories)
+        assert_same_trajectories(alone.trajectories, kept[text].trajectories)
 
 
 def test_policies_of_one_call_meet_the_same_world_and_the_same_luck() -> None:
     """Two policies that play alike see alike, though their own streams differ in use."""
     batches = simulated(["ucb", "sw-ucb", "sw-ucb(window=120)"], trajectories=True)
     for text in ("sw-ucb", "sw-ucb(window=120)"):
-        assert_same_stories(batches["ucb"].trajectories, batches[text].trajectories)
+        assert_same_trajectories(batches["ucb"].trajectories, batches[text].trajectories)
 
 
 def test_where_two_policies_play_the_same_action_they_see_the_same(kept: ft.Batches) -> None:
@@ -169,7 +169,7 @@ def test_batches_survive_a_file(kept: ft.Batches, tmp_path: Path) -> None:
         assert read.provenance == batch.provenance
         for field in ("rounds", "regret", "actions"):
             assert getattr(read, field).tobytes() == getattr(batch, field).tobytes()
-        assert_same_stories(read.trajectories, batch.trajectories)
+        assert_same_trajectories(read.trajectories, batch.trajectories)
 
 
 def test_a_single_batch_survives_a_file(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from foretell.service.log.sqlite import committer
 from foretell.service.model.errors import LogClosed
 from tests.torture.disk import LOSSES, Disk, Fault, Loss
 from tests.torture.examine import Totals, examine
-from tests.torture.power import abandon
+from tests.torture.power_cuts import abandon
 from tests.torture.traffic import Traffic
 from tests.torture.verbs import Within
 

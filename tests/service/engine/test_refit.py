@@ -13,7 +13,7 @@ from foretell.policies.registry import registered_policies
 from foretell.service.engine import refit, replay
 from foretell.service.model import snapshot
 from foretell.service.model.errors import Conflict
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
 ORDER_FREE = ["kl-ucb", "nsd-kl", "nsd-ucrl2(window=7)", "nsd-psrl", "ts", "ucb"]

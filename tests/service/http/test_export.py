@@ -13,7 +13,7 @@ from foretell import protocol
 from foretell.service.http.export import COLUMNS
 from foretell.service.http.responses import BrokenStream
 from tests.service.http.conftest import Served, check_problem
-from tests.service.http.standin import NOW, StandIn
+from tests.service.http.fake_engine import NOW, FakeEngine
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
@@ -74,7 +74,7 @@ def test_an_unknown_campaign_is_404_in_any_format(served: Served) -> None:
 
 def test_a_large_log_is_sent_in_pieces(broken: Served) -> None:
     broken.decision()
-    assert isinstance(broken.engine, StandIn)
+    assert isinstance(broken.engine, FakeEngine)
     records = [
         protocol.RecordView(seq, NOW, "reward", {"value": 1.0, "x": "y" * 50})
         for seq in range(20_000)
@@ -105,7 +105,7 @@ def test_without_duckdb_a_table_is_501_and_says_what_to_install(
     ]
 
 
-async def _break(self: StandIn, name: str) -> AsyncIterator[protocol.RecordView]:
+async def _break(self: FakeEngine, name: str) -> AsyncIterator[protocol.RecordView]:
     for seq in range(5_000):
         yield protocol.RecordView(seq, NOW, "x", {})
     raise RuntimeError(QUOTED)
@@ -115,7 +115,7 @@ def test_an_export_that_breaks_is_cut_off_and_logged(
     broken: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken.decision()
-    monkeypatch.setattr(StandIn, "export", _break)
+    monkeypatch.setattr(FakeEngine, "export", _break)
     with pytest.raises(BrokenStream):
         broken.call("GET", "/v1/campaigns/hero/export")
     assert "RuntimeError" in caplog.text

@@ -12,7 +12,7 @@ from foretell.errors import InvalidInput
 from foretell.policies.registry import registered_policies
 from foretell.policies.state import leaves
 from foretell.service.model.errors import Conflict, NotFound, Unusable
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
 

@@ -9,7 +9,7 @@ import pytest
 
 from foretell.policies.state import fingerprint
 from tests.model.recorder import heard, recorders
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 WINDOWS: dict[str, Any] = {"signal_window": 1.0, "reward_window": 2.0}
 UNDOING = ["ucb", "kl-ucb", "nsd-kl", "nsd-ucrl2(window=9)", "nsd-psrl", "ts", "sw-ucb"]
@@ -63,12 +63,12 @@ def test_what_a_stream_policy_has_read_stays_read_until_a_refit(
         served.run(served.engine.refit("c"))
         assert served.report().counts.revisions == 0
         assert served.fingerprint() != read
-        end_refit = served.digest()
+        refitted = served.digest()
         served.restart()
-        assert served.digest() == end_refit == served.rebuilt().digest()
+        assert served.digest() == refitted == served.rebuilt().digest()
 
 
-def test_a_refit_tells_a_stream_policy_what_it_would_have_been_told_in_time(
+def test_a_refit_delivers_to_a_stream_policy_what_came_too_late(
     tmp_path: Path,
 ) -> None:
     with recorders(), Served(tmp_path / "a.db") as served:
@@ -79,7 +79,7 @@ def test_a_refit_tells_a_stream_policy_what_it_would_have_been_told_in_time(
         assert heard(served.state("late")) == heard(served.state("timely"))
 
 
-def test_a_stream_policy_that_can_undo_rewards_is_told_of_late_ones(tmp_path: Path) -> None:
+def test_late_rewards_are_delivered_to_a_stream_policy_that_can_undo_them(tmp_path: Path) -> None:
     with recorders(), Served(tmp_path / "a.db") as served:
         served.create(policy="recorder-correctable", **WINDOWS)
         one = served.decide(eligible=["a"]).decision_id

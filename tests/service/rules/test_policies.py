@@ -8,7 +8,7 @@ import pytest
 
 from foretell.errors import InvalidInput
 from foretell.policies.registry import registered_policies
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
 LAB = [name for name, known in registered_policies().items() if known.lab_only]

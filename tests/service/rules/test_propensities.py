@@ -17,7 +17,7 @@ from foretell.service.model.campaign import Campaign
 from foretell.service.model.decider import TABLE_DRAWS, Decider
 from foretell.service.model.events import Decided
 from foretell.types import Floats, Problem
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 ACTIONS = ["a", "b", "c", "d"]
 SUBSETS: list[list[str] | None] = [None, ["a", "b", "c"], ["b", "d"], ["c"]]

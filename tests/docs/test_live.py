@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.server import KEY, Server, environment, foretell
+from tests.service.server_process import KEY, Server, environment, foretell
 
 PAGE = (Path(__file__).parents[2] / "docs" / "live.md").read_text("utf-8")
 STRICT = """
