@@ -1,4 +1,4 @@
-"""`foretell backup` and `foretell restore`, beside a running server and through it."""
+"""`foretell backup` and `foretell restore`, next to a running server and through it."""
 
 from __future__ import annotations
 

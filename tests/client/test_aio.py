@@ -59,7 +59,7 @@ def test_a_client_serves_several_loops_at_once(service: Service) -> None:
     gc.collect()
 
 
-def test_who_decides_while_the_client_is_closed_is_told(service: Service, make: Make) -> None:
+def test_deciding_while_the_client_closes_raises(service: Service, make: Make) -> None:
     service.always = Fault(delay=0.2)
     client = make(service.url, timeout=10.0)
     errors: list[BaseException] = []

@@ -158,7 +158,7 @@ def test_no_number_is_used_twice(box: Outbox) -> None:
     assert box.take(1, up_to=0)[0].seq > first.seq
 
 
-def test_a_full_disk_is_told_and_keeps_what_was_kept(box: Outbox) -> None:
+def test_a_full_disk_raises_and_loses_nothing_kept(box: Outbox) -> None:
     box.put(b"first")
     box._database.execute("PRAGMA max_page_count = 8")
     kept = 1

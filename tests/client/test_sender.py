@@ -87,7 +87,7 @@ def test_an_outbox_on_a_full_disk_drains_part_by_part(
     assert service.batches() == [[str(number) for number in range(60)]]
 
 
-def test_what_cannot_be_settled_is_sent_again_in_ever_smaller_batches_and_told_once(
+def test_what_cannot_be_settled_is_sent_again_in_ever_smaller_batches_and_logged_once(
     service: Service,
     make: Make,
     tmp_path: Path,

@@ -26,7 +26,7 @@ def blocks(kind: str) -> str:
 
 
 def run(server: Server, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run what a reader would run in a terminal beside the server."""
+    """Run what a reader would run in a terminal next to the server."""
     here = str(Path(sys.executable).parent)
     return subprocess.run(
         command,

@@ -1,4 +1,4 @@
-"""What a policy that reads a stream must know: its whole life lived again, moment by moment.
+"""What a policy that reads a stream must know: its whole life again, moment by moment.
 
 Unlike the service this keeps a note of everything that was delivered to the policy, and never
 works out from a decision's events what must have been delivered of it.

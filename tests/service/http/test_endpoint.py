@@ -87,7 +87,7 @@ def test_the_key_is_looked_at_before_the_body(broken: Served) -> None:
     assert answer.status_code == 401
 
 
-def test_a_revoked_key_is_worth_nothing(served: Served) -> None:
+def test_a_revoked_key_is_refused(served: Served) -> None:
     made = served.call("POST", "/v1/keys", json={"name": "x", "scopes": ["read"]}).json()
     headers = {"Authorization": f"Bearer {made['key']}"}
     assert served.client.get("/v1/campaigns", headers=headers).status_code == 200

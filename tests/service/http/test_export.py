@@ -20,15 +20,15 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left")
 QUOTED = "what a message may quote"
 
 
-def test_the_log_is_exported_line_by_line(served: Served) -> None:
+def test_the_log_is_exported_record_by_record(served: Served) -> None:
     decision = served.decision()
     served.call("POST", f"/v1/decisions/{decision}/reward", json={"value": 0.5, "event_id": "r"})
     answer = served.call("GET", "/v1/campaigns/hero/export", "read")
     assert answer.headers["content-type"] == "application/x-ndjson"
-    lines = [json.loads(line) for line in answer.text.splitlines()]
-    assert [line["type"] for line in lines] == ["created", "decision", "reward"]
+    records = [json.loads(line) for line in answer.text.splitlines()]
+    assert [record["type"] for record in records] == ["created", "decision", "reward"]
     page = served.call("GET", "/v1/campaigns/hero/events", "read").json()["events"]
-    assert lines == page
+    assert records == page
 
 
 def test_the_log_is_exported_as_a_table(served: Served, tmp_path: Path) -> None:

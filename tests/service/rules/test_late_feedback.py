@@ -16,7 +16,7 @@ UNDOING = ["ucb", "kl-ucb", "nsd-kl", "nsd-ucrl2(window=9)", "nsd-psrl", "ts", "
 READING = ["nsd-adaptive", "nsd-kl-glr", "d-ucb", "d-ts", "glr-kl-ucb", "metabio", "exp3s"]
 
 
-def lived(served: Served, policy: str, *, late: bool, name: str) -> None:
+def run_campaign(served: Served, policy: str, *, late: bool, name: str) -> None:
     """Decide five times, and report the same after the windows or before."""
     served.create(name, policy=policy, **WINDOWS)
     ids = [served.decide(name, eligible=["ab"[t % 2]]).decision_id for t in range(5)]
@@ -32,8 +32,8 @@ def lived(served: Served, policy: str, *, late: bool, name: str) -> None:
 @pytest.mark.parametrize("policy", UNDOING)
 def test_policies_that_can_undo_apply_what_is_late_at_once(tmp_path: Path, policy: str) -> None:
     with Served(tmp_path / "a.db") as served:
-        lived(served, policy, late=True, name="late")
-        lived(served, policy, late=False, name="timely")
+        run_campaign(served, policy, late=True, name="late")
+        run_campaign(served, policy, late=False, name="timely")
         assert served.fingerprint("late") == served.fingerprint("timely")
         counts = served.report("late").counts
         assert (counts.late, counts.revisions) == (6, 0)
@@ -72,9 +72,9 @@ def test_a_refit_delivers_to_a_stream_policy_what_came_too_late(
     tmp_path: Path,
 ) -> None:
     with recorders(), Served(tmp_path / "a.db") as served:
-        lived(served, "recorder", late=True, name="late")
+        run_campaign(served, "recorder", late=True, name="late")
         served.run(served.engine.refit("late"))
-        lived(served, "recorder", late=False, name="timely")
+        run_campaign(served, "recorder", late=False, name="timely")
         served.run(served.engine.refit("timely"))
         assert heard(served.state("late")) == heard(served.state("timely"))
 
