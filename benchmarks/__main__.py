@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from benchmarks.measure import Outcome
+    from benchmarks.measure import BenchmarkResult
 
 NAMES = ("startup", "versus_cpp", "versus_cpp_beyond", "versus_libraries", "scaling")
 SERVICE = ("live",)
@@ -29,34 +29,38 @@ OUT = Path("out/bench.json")
 def main(names: tuple[str, ...], out: Path) -> None:
     """Run the NAMES benchmarks (without a name all but live); exit 1 if a target is missed."""
     console = Console()
-    outcomes: dict[str, Outcome] = {}
+    results: dict[str, BenchmarkResult] = {}
     for name in names or NAMES:
         with console.status(f"{name} …"):
-            outcomes[name] = getattr(importlib.import_module(f"benchmarks.{name}"), name)()
-        _show(console, outcomes[name])
+            results[name] = getattr(importlib.import_module(f"benchmarks.{name}"), name)()
+        _show(console, results[name])
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps({name: asdict(one) for name, one in outcomes.items()}, indent=1))
+    out.write_text(json.dumps({name: asdict(one) for name, one in results.items()}, indent=1))
     missed = [
-        f"{name}: {line.what} is {line.measured}, target {line.target}"
-        for name, outcome in outcomes.items()
-        for line in outcome.lines
-        if line.met is False
+        f"{name}: {measurement.what} is {measurement.measured}, target {measurement.target}"
+        for name, result in results.items()
+        for measurement in result.measurements
+        if measurement.met is False
     ]
-    for line in missed:
-        console.print(f"[bold red]missed[/] {line}", highlight=False)
+    for sentence in missed:
+        console.print(f"[bold red]missed[/] {sentence}", highlight=False)
     console.print(f"The numbers are in {out}.", highlight=False)
     sys.exit(1 if missed else 0)
 
 
-def _show(console: Console, outcome: Outcome) -> None:
-    table = Table(
-        "what", "measured", "target", "verdict", title=outcome.title, title_justify="left"
-    )
-    for line in outcome.lines:
-        style = {True: "green", False: "bold red", None: ""}[line.met]
-        table.add_row(line.what, line.measured, line.target, line.verdict, style=style)
+def _show(console: Console, result: BenchmarkResult) -> None:
+    table = Table("what", "measured", "target", "verdict", title=result.title, title_justify="left")
+    for measurement in result.measurements:
+        style = {True: "green", False: "bold red", None: ""}[measurement.met]
+        table.add_row(
+            measurement.what,
+            measurement.measured,
+            measurement.target,
+            measurement.verdict,
+            style=style,
+        )
     console.print(table)
-    for note in outcome.notes:
+    for note in result.notes:
         console.print(note, highlight=False)
 
 

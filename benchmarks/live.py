@@ -1,4 +1,4 @@
-"""The service on loopback with one worker, beside an empty handler and a bare fdatasync.
+"""The service on loopback with one worker, compared with an empty handler and a bare fdatasync.
 
 Everything that is compared is measured in turns in one run: the machine is shared, and a disk
 that is slow now is slow for both.
@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import Outcome
+from benchmarks.measure import BenchmarkResult
 
 KEY = "ftk_the-key-of-the-benchmark"
 TURNS = 5
@@ -54,23 +54,23 @@ asyncio.run(fill(sys.argv[1], int(sys.argv[2])))
 """
 
 
-def live() -> Outcome:
+def live() -> BenchmarkResult:
     """Measure decisions, feedback, large campaigns, memory and a restart."""
-    outcome = Outcome("The live service, one worker on loopback, every answer on disk")
+    result = BenchmarkResult("The live service, one worker on loopback, every answer on disk")
     with tempfile.TemporaryDirectory(dir=".") as folder, _empty() as empty:
         with _server(f"{folder}/bench.db") as port:
             _create(port, "small", 5, 3)
             _create(port, "large", 1000, 10)
-            _decisions(outcome, port, empty)
-            _latency(outcome, port, empty, folder)
-            _under_load(outcome, port, empty)
-            _large(outcome, port)
-            _feedback(outcome, port)
-        _memory_and_restart(outcome, folder)
-    return outcome
+            _decisions(result, port, empty)
+            _latency(result, port, empty, folder)
+            _under_load(result, port, empty)
+            _large(result, port)
+            _feedback(result, port)
+        _memory_and_restart(result, folder)
+    return result
 
 
-def _decisions(outcome: Outcome, port: int, empty: int) -> None:
+def _decisions(result: BenchmarkResult, port: int, empty: int) -> None:
     asked = {"kind": "closed", "connections": 32, "seconds": 3.0}
     rates: dict[str, list[float]] = {"empty": [], "decide": []}
     for _ in range(TURNS):
@@ -81,11 +81,11 @@ def _decisions(outcome: Outcome, port: int, empty: int) -> None:
     )
     for name, found in rates.items():
         rate = statistics.median(found)
-        outcome.add(f"{name}, 32 connections", f"{rate:.0f} requests/s", rate)
-    outcome.at_least("durable decide against the empty handler", ratio, 0.4)
+        result.add(f"{name}, 32 connections", f"{rate:.0f} requests/s", rate)
+    result.at_least("durable decide against the empty handler", ratio, 0.4)
 
 
-def _latency(outcome: Outcome, port: int, empty: int, folder: str) -> None:
+def _latency(result: BenchmarkResult, port: int, empty: int, folder: str) -> None:
     asked = {"kind": "open", "connections": 1, "rate": PACE, "seconds": 3.0}
     medians: dict[str, list[float]] = {"fdatasync": [], "empty": [], "decide": []}
     for _ in range(TURNS):
@@ -97,14 +97,14 @@ def _latency(outcome: Outcome, port: int, empty: int, folder: str) -> None:
             medians[name].append(statistics.median(_load({**asked, **job})))
     for name, found in medians.items():
         p50 = 1000 * statistics.median(found)
-        outcome.add(f"{name}, p50 at 1 connection", f"{p50:.3g} ms", p50)
+        result.add(f"{name}, p50 at 1 connection", f"{p50:.3g} ms", p50)
     more = statistics.median(
         one - bare for one, bare in zip(medians["decide"], medians["fdatasync"], strict=True)
     )
-    outcome.at_most("durable decide over a bare fdatasync, p50", 1000 * more, 1.0, " ms")
+    result.at_most("durable decide over a bare fdatasync, p50", 1000 * more, 1.0, " ms")
 
 
-def _under_load(outcome: Outcome, port: int, empty: int) -> None:
+def _under_load(result: BenchmarkResult, port: int, empty: int) -> None:
     asked = {"kind": "open", "connections": 32, "rate": 2000, "seconds": 5.0}
     for name, job in (
         ("empty", {"port": empty, "path": "/empty"}),
@@ -113,10 +113,10 @@ def _under_load(outcome: Outcome, port: int, empty: int) -> None:
         cuts = statistics.quantiles(_load({**asked, **job}), n=100)
         for share in (50, 99):
             taken = 1000 * cuts[share - 1]
-            outcome.add(f"{name}, p{share} at 2,000 requests/s", f"{taken:.3g} ms", taken)
+            result.add(f"{name}, p{share} at 2,000 requests/s", f"{taken:.3g} ms", taken)
 
 
-def _large(outcome: Outcome, port: int) -> None:
+def _large(result: BenchmarkResult, port: int) -> None:
     asked = {"kind": "open", "connections": 1, "rate": 50, "seconds": 3.0, "port": port}
     more = []
     for _ in range(TURNS):
@@ -125,12 +125,12 @@ def _large(outcome: Outcome, port: int) -> None:
             for name in ("small", "large")
         )
         more.append(large - small)
-    outcome.at_most(
+    result.at_most(
         "1,000 actions x 10 signals, p50 over 5 x 3", 1000 * statistics.median(more), 5.0, " ms"
     )
 
 
-def _feedback(outcome: Outcome, port: int) -> None:
+def _feedback(result: BenchmarkResult, port: int) -> None:
     ids = _ids(port, EVENTS // 2)
     events: list[dict[str, Any]] = [
         {"decision_id": one, "signal": "s1", "event_id": f"s{n}"} for n, one in enumerate(ids)
@@ -142,7 +142,7 @@ def _feedback(outcome: Outcome, port: int) -> None:
     job = {"kind": "many", "connections": 4, "port": port, "path": "/v1/events/batch"}
     seconds, answers = _load({**job, "bodies": bodies})
     assert all(one["status"] == "accepted" for answer in answers for one in answer["results"])
-    outcome.at_least("durable feedback in batches of 1,000", EVENTS / seconds, 10_000, " events/s")
+    result.at_least("durable feedback in batches of 1,000", EVENTS / seconds, 10_000, " events/s")
 
 
 def _ids(port: int, count: int) -> list[str]:
@@ -151,23 +151,23 @@ def _ids(port: int, count: int) -> list[str]:
     return [answer["decision_id"] for answer in answers]
 
 
-def _memory_and_restart(outcome: Outcome, folder: str) -> None:
+def _memory_and_restart(result: BenchmarkResult, folder: str) -> None:
     path = f"{folder}/open.db"
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", _FILL, path, str(OPEN_DECISIONS), KEY],
         check=True,
         capture_output=True,
         text=True,
     ).stdout
-    resident = json.loads(told)
+    resident = json.loads(output)
     grown = (resident[-1] - resident[0]) / 2**20
-    outcome.at_most("memory from 100,000 to 1,000,000 decisions, all open", grown, 64, " MiB")
+    result.at_most("memory from 100,000 to 1,000,000 decisions, all open", grown, 64, " MiB")
     port = _free_port()
     command = [sys.executable, "-m", "foretell", "serve", "--db", path, "--port", str(port)]
     with _running(command, f"http://127.0.0.1:{port}/readyz", dict(os.environ)) as process:
         ticks = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
         spent = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-    outcome.at_most("restart with 1,000,000 lines, CPU until ready", spent, 3.0, " s")
+    result.at_most("restart with 1,000,000 records, CPU until ready", spent, 3.0, " s")
 
 
 def _fdatasync(path: str) -> list[float]:
@@ -206,7 +206,7 @@ def _create(port: int, name: str, actions: int, signals: int) -> None:
     }
     job = {"kind": "many", "connections": 1, "port": port, "path": "/v1/campaigns"}
     _load({**job, "bodies": [json.dumps(campaign)]})
-    time.sleep(8 if actions > 100 else 0)  # a large one is compiled beside
+    time.sleep(8 if actions > 100 else 0)  # a large one is compiled in the background
 
 
 @contextmanager

@@ -68,57 +68,55 @@ def request(path: str, key: str, body: bytes) -> bytes:
     ).encode() + body
 
 
-async def closed_loop(port: int, connections: int, seconds: float, asked: bytes) -> float:
+async def closed_loop(port: int, count: int, seconds: float, asked: bytes) -> float:
     """Return the requests per second that the server takes from so many connections."""
-    lines = await _connect(port, connections)
+    connections = await _connect(port, count)
     until = time.perf_counter() + seconds
     done = 0
 
-    async def press(line: Connection) -> None:
+    async def press(connection: Connection) -> None:
         nonlocal done
         while time.perf_counter() < until:
-            await line.ask(asked)
+            await connection.ask(asked)
             done += 1
 
     begun = time.perf_counter()
-    await asyncio.gather(*map(press, lines))
+    await asyncio.gather(*map(press, connections))
     return done / (time.perf_counter() - begun)
 
 
 async def open_loop(
-    port: int, connections: int, rate: float, seconds: float, asked: bytes
+    port: int, count: int, rate: float, seconds: float, asked: bytes
 ) -> list[float]:
     """Return the latencies of requests that are due at a fixed rate, in seconds."""
-    lines = await _connect(port, connections)
+    connections = await _connect(port, count)
     begun = time.perf_counter() + 0.05
     due = deque(begun + number / rate for number in range(int(rate * seconds)))
     latencies: list[float] = []
 
-    async def serve(line: Connection) -> None:
+    async def serve(connection: Connection) -> None:
         while due:
             moment = due.popleft()
-            await _until(moment, 0.0015 if connections == 1 else 0.0)
-            await line.ask(asked)
+            await _until(moment, 0.0015 if count == 1 else 0.0)
+            await connection.ask(asked)
             latencies.append(time.perf_counter() - moment)
 
-    await asyncio.gather(*map(serve, lines))
+    await asyncio.gather(*map(serve, connections))
     return latencies
 
 
-async def many(
-    port: int, connections: int, requests: list[bytes]
-) -> tuple[float, list[dict[str, Any]]]:
-    """Send every request once, and give the seconds it took and the answers."""
-    lines = await _connect(port, connections)
+async def many(port: int, count: int, requests: list[bytes]) -> tuple[float, list[dict[str, Any]]]:
+    """Send every request once, and return the seconds it took and the answers."""
+    connections = await _connect(port, count)
     left = deque(requests)
     answers: list[bytes] = []
 
-    async def press(line: Connection) -> None:
+    async def press(connection: Connection) -> None:
         while left:
-            answers.append(await line.ask(left.popleft()))
+            answers.append(await connection.ask(left.popleft()))
 
     begun = time.perf_counter()
-    await asyncio.gather(*map(press, lines))
+    await asyncio.gather(*map(press, connections))
     seconds = time.perf_counter() - begun
     return seconds, [json.loads(answer.partition(b"\r\n\r\n")[2]) for answer in answers]
 
@@ -130,21 +128,21 @@ async def _until(moment: float, awake: float) -> None:
         await asyncio.sleep(0)
 
 
-async def _connect(port: int, connections: int) -> list[Connection]:
+async def _connect(port: int, count: int) -> list[Connection]:
     loop = asyncio.get_running_loop()
-    made = [await loop.create_connection(Connection, "127.0.0.1", port) for _ in range(connections)]
+    made = [await loop.create_connection(Connection, "127.0.0.1", port) for _ in range(count)]
     return [protocol for _, protocol in made]
 
 
 async def _work(job: dict[str, Any]) -> Any:
     asked = request(job["path"], job["key"], json.dumps(job.get("body", {})).encode())
-    port, connections = job["port"], job["connections"]
+    port, count = job["port"], job["connections"]
     if job["kind"] == "closed":
-        return await closed_loop(port, connections, job["seconds"], asked)
+        return await closed_loop(port, count, job["seconds"], asked)
     if job["kind"] == "open":
-        return await open_loop(port, connections, job["rate"], job["seconds"], asked)
+        return await open_loop(port, count, job["rate"], job["seconds"], asked)
     bodies = [request(job["path"], job["key"], body.encode()) for body in job["bodies"]]
-    return await many(port, connections, bodies)
+    return await many(port, count, bodies)
 
 
 if __name__ == "__main__":

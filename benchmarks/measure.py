@@ -1,4 +1,4 @@
-"""What a benchmark gives back, and how time is taken.
+"""What a benchmark returns, and how time is taken.
 
 Other programs share the machine, so only ratios are trusted: the contestants take turns, each
 turn is timed as CPU time of this process, and a ratio is the median over turns.
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of a table: what was measured, and how it stands to its target."""
+class Measurement:
+    """What was measured, and how it compares with its target: one row of a table."""
 
     what: str
     measured: str
@@ -34,37 +34,37 @@ class Line:
 
 
 @dataclass
-class Outcome:
+class BenchmarkResult:
     """What one benchmark found."""
 
     title: str
-    lines: list[Line] = field(default_factory=list)
+    measurements: list[Measurement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def add(self, what: str, measured: str, value: float | None = None) -> None:
-        """Add a line without a target."""
-        self.lines.append(Line(what, measured, value=value))
+        """Add a measurement without a target."""
+        self.measurements.append(Measurement(what, measured, value=value))
 
     def at_least(self, what: str, value: float, target: float, unit: str = "x") -> None:
-        """Add a line whose value must reach the target."""
-        self.lines.append(
-            Line(what, f"{value:.3g}{unit}", f">= {target:g}{unit}", value >= target, value)
+        """Add a measurement whose value must reach the target."""
+        self.measurements.append(
+            Measurement(what, f"{value:.3g}{unit}", f">= {target:g}{unit}", value >= target, value)
         )
 
     def at_most(self, what: str, value: float, target: float, unit: str = "x") -> None:
-        """Add a line whose value must not pass the target."""
-        self.lines.append(
-            Line(what, f"{value:.3g}{unit}", f"<= {target:g}{unit}", value <= target, value)
+        """Add a measurement whose value must not pass the target."""
+        self.measurements.append(
+            Measurement(what, f"{value:.3g}{unit}", f"<= {target:g}{unit}", value <= target, value)
         )
 
     def must(self, what: str, measured: str, target: str, *, met: bool) -> None:
-        """Add a line that is either so or not."""
-        self.lines.append(Line(what, measured, target, met))
+        """Add a measurement that is either so or not."""
+        self.measurements.append(Measurement(what, measured, target, met))
 
     @property
     def met(self) -> bool:
         """Whether no target was missed."""
-        return all(line.met is not False for line in self.lines)
+        return all(measurement.met is not False for measurement in self.measurements)
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import foretell as ft
-from benchmarks.measure import Outcome, cpu_seconds
+from benchmarks.measure import BenchmarkResult, cpu_seconds
 
 if TYPE_CHECKING:
     from foretell.worlds.scenario import Scenario
@@ -26,9 +26,9 @@ LINEAR = 1.15
 """From one K, or S, to the next, the cost may grow by its factor to this power: 1 is linear."""
 
 
-def scaling() -> Outcome:
+def scaling() -> BenchmarkResult:
     """Measure NSD-UCRL2 with one of W, D, T changing at a time, then over K and S."""
-    outcome = Outcome("Cost of a round of NSD-UCRL2, in ns of CPU time")
+    result = BenchmarkResult("Cost of a round of NSD-UCRL2, in ns of CPU time")
     paper = ft.scenario("paper-stationary", delay=500)
     rows = {
         "W": [(paper, window, 100_000) for window in WINDOWS],
@@ -39,28 +39,28 @@ def scaling() -> Outcome:
     for name, cells in rows.items():
         costs = _costs(cells)
         for value, cost in zip(values[name], costs, strict=True):
-            outcome.add(f"{name} = {value:,}", f"{cost:.0f} ns", cost)
+            result.add(f"{name} = {value:,}", f"{cost:.0f} ns", cost)
         growth = max(later / min(costs[:index]) for index, later in enumerate(costs) if index)
-        outcome.at_most(f"largest growth over {name}", growth, FLAT)
+        result.at_most(f"largest growth over {name}", growth, FLAT)
         spread = max(costs) / min(costs)
-        outcome.add(f"dearest / cheapest over {name}", f"{spread:.3g}x", spread)
-    _over_actions_and_signals(outcome)
-    return outcome
+        result.add(f"dearest / cheapest over {name}", f"{spread:.3g}x", spread)
+    _over_actions_and_signals(result)
+    return result
 
 
-def _over_actions_and_signals(outcome: Outcome) -> None:
+def _over_actions_and_signals(result: BenchmarkResult) -> None:
     sizes = [(actions, signals) for actions in ACTIONS for signals in SIGNALS]
     costs = []
     for actions, signals in sizes:
         horizon = max(20_000, 10 * actions)
         cost = _costs([(_random(actions, signals), 5 * actions, horizon)], turns=3)[0]
         costs.append(cost)
-        outcome.add(
+        result.add(
             f"K = {actions:,}, S = {signals}",
             f"{cost:,.0f} ns, {cost / (actions * signals):.2f} per K·S",
             cost,
         )
-    outcome.at_most(
+    result.at_most(
         "largest exponent of the cost, from a K or S to the next",
         _largest_exponent(dict(zip(sizes, costs, strict=True))),
         LINEAR,

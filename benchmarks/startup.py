@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks.measure import Outcome
+from benchmarks.measure import BenchmarkResult
 
 TURNS = 7
 
@@ -27,17 +27,17 @@ print(time.process_time())
 _SPECS = ("ucb", "nsd-ucrl2(window=800, delta=0.1)")
 
 
-def startup() -> Outcome:
+def startup() -> BenchmarkResult:
     """Time `import foretell`, and the first simulation of a second process.
 
     The clock starts with the process, so the interpreter's own start is included.
     """
-    outcome = Outcome("Start-up: CPU seconds of a fresh process, interpreter included")
+    result = BenchmarkResult("Start-up: CPU seconds of a fresh process, interpreter included")
     imports = [json.loads(_python(_IMPORT)) for _ in range(TURNS)]
     seconds = statistics.median(took for took, _ in imports)
-    outcome.at_most("import foretell", seconds, 0.3, " s")
+    result.at_most("import foretell", seconds, 0.3, " s")
     heavy = [name for name in ("numba", "scipy", "matplotlib") if name in imports[0][1]]
-    outcome.must(
+    result.must(
         "what it does not import", ", ".join(heavy) or "none of them", "no numba", met=not heavy
     )
     for spec in _SPECS:
@@ -45,9 +45,9 @@ def startup() -> Outcome:
             program = _SIMULATE.format(spec=spec)
             first = float(_python(program, cache))
             later = statistics.median(float(_python(program, cache)) for _ in range(3))
-        outcome.add(f"first process, {spec}: compiles", f"{first:.3g} s", first)
-        outcome.at_most(f"second process, {spec}: finds it compiled", later, 1.5, " s")
-    return outcome
+        result.add(f"first process, {spec}: compiles", f"{first:.3g} s", first)
+        result.at_most(f"second process, {spec}: finds it compiled", later, 1.5, " s")
+    return result
 
 
 def _python(program: str, cache: str | None = None) -> str:

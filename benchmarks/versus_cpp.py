@@ -2,7 +2,7 @@
 
 K=4, S=3, T=8000, D=500, shifts at 2000, 4000 and 6000. Loop against loop: foretell's compiled
 runs, each handed its world, its random streams and a new state, as the hand-written loops are
-handed theirs. Beside it stands all that `simulate` does on one thread: drawing worlds and streams
+handed theirs. Next to it is all that `simulate` does on one thread: drawing worlds and streams
 and collecting the results, too.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 import foretell as ft
 from benchmarks.cpp import compiled_loops, compiler
-from benchmarks.measure import Outcome, in_turns, ratio
+from benchmarks.measure import BenchmarkResult, in_turns, ratio
 from benchmarks.numba_nsd_ucrl2 import nsd_ucrl2
 from benchmarks.numba_ucb import ucb
 from foretell.policies import start
@@ -39,23 +39,23 @@ TARGETS = {"ucb": 0.5, "nsd-ucrl2": 0.4}
 SPECS = {"ucb": "ucb", "nsd-ucrl2": f"nsd-ucrl2(window={WINDOW}, delta={DELTA})"}
 
 
-def versus_cpp() -> Outcome:
+def versus_cpp() -> BenchmarkResult:
     """Measure both policies against C++ and numba."""
-    outcome = Outcome("Against a C++ loop: K=4, S=3, T=8000, D=500, one core")
+    result = BenchmarkResult("Against a C++ loop: K=4, S=3, T=8000, D=500, one core")
     found = compiler()
     if found is None:
-        outcome.must("C++ loop", "no g++", "g++", met=False)
-        outcome.notes.append("There is no g++ and it cannot be installed here: install it.")
-        return outcome
+        result.must("C++ loop", "no g++", "g++", met=False)
+        result.notes.append("There is no g++ and it cannot be installed here: install it.")
+        return result
     with tempfile.TemporaryDirectory() as folder:
         loops = compiled_loops(found, Path(folder), WINDOW, DELAY)
         for policy, spec in SPECS.items():
-            _measure(outcome, policy, spec, loops)
-    return outcome
+            _measure(result, policy, spec, loops)
+    return result
 
 
 def _measure(
-    outcome: Outcome, policy: str, spec: str, loops: Callable[[str, int, int], Floats]
+    result: BenchmarkResult, policy: str, spec: str, loops: Callable[[str, int, int], Floats]
 ) -> None:
     scenario = ft.scenario("paper", delay=DELAY)
     cpp = partial(loops, policy, RUNS, SEED)
@@ -75,9 +75,9 @@ def _measure(
         },
         TURNS,
     )
-    outcome.at_least(f"{policy}: foretell", ratio(took["cpp"], took["foretell"]), TARGETS[policy])
+    result.at_least(f"{policy}: foretell", ratio(took["cpp"], took["foretell"]), TARGETS[policy])
     whole = ratio(took["cpp"], took["simulate"])
-    outcome.add(f"{policy}: the whole of simulate", f"{whole:.3g}x", whole)
+    result.add(f"{policy}: the whole of simulate", f"{whole:.3g}x", whole)
     for name, label in (
         ("cpp", "C++"),
         ("fixed", "C++ compiled for K=4, S=3 alone"),
@@ -86,14 +86,14 @@ def _measure(
         ("simulate", "the whole of simulate"),
     ):
         speed = RUNS * HORIZON / min(took[name]) / 1e6
-        outcome.add(f"{policy}: {label}, best turn", f"{speed:.1f} M rounds/s", speed)
-    outcome.at_least(
+        result.add(f"{policy}: {label}, best turn", f"{speed:.1f} M rounds/s", speed)
+    result.at_least(
         f"{policy}: the C++ loop against numba by hand", ratio(took["numba"], took["cpp"]), 1.0
     )
     ratio_fixed = ratio(took["fixed"], took["foretell"])
-    outcome.add(f"{policy}: foretell against fixed sizes", f"{ratio_fixed:.3g}x", ratio_fixed)
+    result.add(f"{policy}: foretell against fixed sizes", f"{ratio_fixed:.3g}x", ratio_fixed)
     for label, theirs in (("C++", cpp()), ("numba", by_hand())):
-        agree(outcome, f"{policy}: mean regret, foretell and {label}", simulated(), theirs)
+        agree(result, f"{policy}: mean regret, foretell and {label}", simulated(), theirs)
 
 
 def prepared_runs(scenario: ft.Scenario, spec: ft.Spec) -> Callable[[], None]:
@@ -115,11 +115,11 @@ def prepared_runs(scenario: ft.Scenario, spec: ft.Spec) -> Callable[[], None]:
     return work
 
 
-def agree(outcome: Outcome, what: str, ours: Floats, theirs: Floats) -> None:
+def agree(result: BenchmarkResult, what: str, ours: Floats, theirs: Floats) -> None:
     """Check that two loops play the same game: their mean regrets within 4 standard errors."""
     error = math.sqrt(ours.var() / ours.size + theirs.var() / theirs.size)
     apart = abs(ours.mean() - theirs.mean()) / error
-    outcome.must(
+    result.must(
         what,
         f"{ours.mean():.1f} and {theirs.mean():.1f} ± {error:.1f}",
         "within 4 standard errors",

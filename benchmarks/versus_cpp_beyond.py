@@ -1,7 +1,7 @@
 """foretell's own policies against C++ loops of the same algorithms, as `versus_cpp` does it.
 
 K=4, S=3, T=8000, D=500, the options that the policies have by default. Loop against loop, and
-beside it all that `simulate` does on one thread.
+next to it all that `simulate` does on one thread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import foretell as ft
 from benchmarks.cpp import BEYOND, compiled_loops, compiler
-from benchmarks.measure import Outcome, in_turns, ratio
+from benchmarks.measure import BenchmarkResult, in_turns, ratio
 from benchmarks.versus_cpp import DELAY, RUNS, SEED, agree, prepared_runs
 from foretell.worlds.paper import HORIZON
 
@@ -26,21 +26,25 @@ POLICIES = ("nsd-psrl-cp", "nsd-kl", "nsd-kl-glr")
 TARGET, TURNS = 0.4, 5
 
 
-def versus_cpp_beyond() -> Outcome:
+def versus_cpp_beyond() -> BenchmarkResult:
     """Measure the policies that are not in the paper against C++."""
-    outcome = Outcome("Beyond the paper, against a C++ loop: K=4, S=3, T=8000, D=500, one core")
+    result = BenchmarkResult(
+        "Beyond the paper, against a C++ loop: K=4, S=3, T=8000, D=500, one core"
+    )
     found = compiler()
     if found is None:
-        outcome.must("C++ loop", "no g++", "g++", met=False)
-        return outcome
+        result.must("C++ loop", "no g++", "g++", met=False)
+        return result
     with tempfile.TemporaryDirectory() as folder:
         loops = compiled_loops(found, Path(folder), 0, DELAY, BEYOND)
         for policy in POLICIES:
-            _measure(outcome, policy, loops)
-    return outcome
+            _measure(result, policy, loops)
+    return result
 
 
-def _measure(outcome: Outcome, policy: str, loops: Callable[[str, int, int], Floats]) -> None:
+def _measure(
+    result: BenchmarkResult, policy: str, loops: Callable[[str, int, int], Floats]
+) -> None:
     scenario = ft.scenario("paper", delay=DELAY)
     cpp = partial(loops, policy, RUNS, SEED)
 
@@ -55,10 +59,10 @@ def _measure(outcome: Outcome, policy: str, loops: Callable[[str, int, int], Flo
         },
         TURNS,
     )
-    outcome.at_least(f"{policy}: foretell", ratio(took["cpp"], took["foretell"]), TARGET)
+    result.at_least(f"{policy}: foretell", ratio(took["cpp"], took["foretell"]), TARGET)
     whole = ratio(took["cpp"], took["simulate"])
-    outcome.add(f"{policy}: the whole of simulate", f"{whole:.3g}x", whole)
+    result.add(f"{policy}: the whole of simulate", f"{whole:.3g}x", whole)
     for name, label in (("cpp", "C++"), ("foretell", "foretell")):
         speed = RUNS * HORIZON / min(took[name]) / 1e6
-        outcome.add(f"{policy}: {label}, best turn", f"{speed:.2f} M rounds/s", speed)
-    agree(outcome, f"{policy}: mean regret, foretell and C++", simulated(), cpp())
+        result.add(f"{policy}: {label}, best turn", f"{speed:.2f} M rounds/s", speed)
+    agree(result, f"{policy}: mean regret, foretell and C++", simulated(), cpp())

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import foretell as ft
-from benchmarks.measure import Outcome, cpu_seconds
+from benchmarks.measure import BenchmarkResult, cpu_seconds
 from foretell.sim.cache import user_cache
 
 MEANS = (0.68, 0.44, 0.28, 0.34)
@@ -26,7 +26,7 @@ RUNS, TURNS, ROUNDS_OF_TURNS = 400, 3, 3
 
 
 @dataclass(frozen=True)
-class Result:
+class LibraryRun:
     """What a library's script prints."""
 
     seconds: list[float]
@@ -65,38 +65,38 @@ LIBRARIES = (
 )
 
 
-def versus_libraries() -> Outcome:
+def versus_libraries() -> BenchmarkResult:
     """Return rounds per CPU second of each library and of foretell, turn by turn."""
-    outcome = Outcome("Against other libraries: UCB, 4 Bernoulli arms, T=8000, no delay")
+    result = BenchmarkResult("Against other libraries: UCB, 4 Bernoulli arms, T=8000, no delay")
     for library in LIBRARIES:
         try:
             python = _environment(library)
-            _compare(outcome, library, python)
+            _compare(result, library, python)
         except (subprocess.CalledProcessError, OSError) as error:
-            outcome.must(f"{library.name}", "cannot be run", "runs", met=False)
+            result.must(f"{library.name}", "cannot be run", "runs", met=False)
             said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
-            outcome.notes.append(
+            result.notes.append(
                 f"{library.name}: tried {' '.join(library.packages)} "
                 f"with Python {sys.version_info.major}.{sys.version_info.minor}: "
                 f"{said[-1] if said else error}"
             )
-    return outcome
+    return result
 
 
-def _compare(outcome: Outcome, library: Library, python: Path) -> None:
+def _compare(result: BenchmarkResult, library: Library, python: Path) -> None:
     _ours()
     ratios, theirs_best, ours_best, regret = [], 0.0, 0.0, 0.0
     for _ in range(ROUNDS_OF_TURNS):
-        result = _run(library, python)
-        theirs = library.runs * HORIZON / min(result.seconds)
+        library_run = _run(library, python)
+        theirs = library.runs * HORIZON / min(library_run.seconds)
         mine = RUNS * HORIZON / min(cpu_seconds(_ours) for _ in range(TURNS))
         ratios.append(mine / theirs)
         theirs_best, ours_best = max(theirs_best, theirs), max(ours_best, mine)
-        regret = result.regret
-    outcome.at_least(f"foretell against {library.name}", statistics.median(ratios), library.target)
-    outcome.add(f"{library.packages[0]}, best turn", f"{theirs_best:,.0f} rounds/s", theirs_best)
-    outcome.add("foretell, best turn", f"{ours_best:,.0f} rounds/s", ours_best)
-    outcome.add("mean regret, theirs and ours", f"{regret:.0f} and {_ours():.0f}")
+        regret = library_run.regret
+    result.at_least(f"foretell against {library.name}", statistics.median(ratios), library.target)
+    result.add(f"{library.packages[0]}, best turn", f"{theirs_best:,.0f} rounds/s", theirs_best)
+    result.add("foretell, best turn", f"{ours_best:,.0f} rounds/s", ours_best)
+    result.add("mean regret, theirs and ours", f"{regret:.0f} and {_ours():.0f}")
 
 
 def _ours() -> float:
@@ -125,7 +125,7 @@ def _environment(library: Library) -> Path:
     return python
 
 
-def _run(library: Library, python: Path) -> Result:
+def _run(library: Library, python: Path) -> LibraryRun:
     script = Path(__file__).with_name(library.script)
     done = subprocess.run(
         [
@@ -141,4 +141,4 @@ def _run(library: Library, python: Path) -> Result:
         env={**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": ""},
         cwd=script.parent,
     )
-    return Result(**json.loads(done.stdout.strip().splitlines()[-1]))
+    return LibraryRun(**json.loads(done.stdout.strip().splitlines()[-1]))

@@ -34,8 +34,10 @@ _tests: Counter[str] = Counter()
 def folder_of(nodeid: str) -> str:
     """Return the folder under which the time of a test is counted.
 
-    >>> folder_of("tests/service/rules/test_late.py::test_one"), folder_of("README.md::README.md")
-    ('tests/service', 'doctests')
+    >>> folder_of("tests/service/rules/test_late_feedback.py::test_one")
+    'tests/service'
+    >>> folder_of("README.md::README.md")
+    'doctests'
     """
     path = PurePosixPath(nodeid.partition("::")[0])
     if path.parts[0] != "tests":

@@ -300,7 +300,7 @@ def test_a_seed_that_is_no_seed_is_refused_at_once(seed: Any) -> None:
 
 
 def test_an_agent_decides_as_the_simulator_does_where_nothing_is_random() -> None:
-    """Fed with a story of the simulator, an agent's state is the simulator's."""
+    """Fed with a history of the simulator, an agent's state is the simulator's."""
     recipe = ft.Scenario(law=[[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]], theta=[0.9, 0.5, 0.1], delay=4)
     batch = ft.simulate(recipe, "ucb", 60, runs=1, compiled=False, trajectories=True)
     assert batch.trajectories is not None

@@ -1,4 +1,4 @@
-"""What cannot be is refused, by an error of ours and in one sentence."""
+"""Invalid input is refused with an error of ours, in one sentence."""
 
 from __future__ import annotations
 

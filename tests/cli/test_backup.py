@@ -1,4 +1,4 @@
-"""`foretell backup` and `foretell restore`, beside a running server and through it."""
+"""`foretell backup` and `foretell restore`, next to a running server and through it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.server import CAMPAIGN, KEY, Server, foretell
+from tests.service.server_process import CAMPAIGN, KEY, Server, foretell
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ import pytest
 
 from foretell.cli import cli
 from foretell.studies.paper import STUDIES
-from tests.service.server import foretell
+from tests.service.server_process import foretell
 
 LEAN = """
 import sys

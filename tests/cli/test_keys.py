@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from foretell.cli import cli
-from tests.service.server import KEY, Server, foretell
+from tests.service.server_process import KEY, Server, foretell
 
 
 @pytest.mark.slow

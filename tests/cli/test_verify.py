@@ -12,7 +12,7 @@ import pytest
 
 from foretell.service.log.record import snapshot_digest
 from foretell.service.model.snapshot import pack, unpack
-from tests.service.server import CAMPAIGN, Server, foretell
+from tests.service.server_process import CAMPAIGN, Server, foretell
 
 pytestmark = pytest.mark.slow
 EVENTS = 300
@@ -65,13 +65,13 @@ def damaged(database: Path, folder: Path, statement: str) -> Path:
 def test_a_sound_database_is_proven(database: Path) -> None:
     checked = foretell("verify", "--db", str(database), "--json")
     assert checked.returncode == 0, checked.stdout
-    proof = json.loads(checked.stdout)
-    assert [(one["campaign"], one["comparison"]) for one in proof["campaigns"]] == [
+    report = json.loads(checked.stdout)
+    assert [(one["campaign"], one["comparison"]) for one in report["campaigns"]] == [
         ("one", "same"),
         ("two", "same"),
     ]
-    assert proof["damage"] == []
-    assert proof["records"] > EVENTS
+    assert report["damage"] == []
+    assert report["records"] > EVENTS
     assert "Nothing is damaged." in foretell("verify", "--db", str(database)).stdout
 
 

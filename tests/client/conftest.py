@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 
 import foretell
-from tests.client.service import Service
+from tests.client.fake_service import Service
 
 Make: TypeAlias = Callable[..., Any]
 

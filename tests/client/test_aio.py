@@ -12,7 +12,7 @@ import pytest
 import foretell
 from foretell.client import ClientClosed
 from tests.client.conftest import Make, until
-from tests.client.service import Fault, Service
+from tests.client.fake_service import Fault, Service
 
 
 async def _decided(client: foretell.AsyncClient) -> str:
@@ -59,17 +59,17 @@ def test_a_client_serves_several_loops_at_once(service: Service) -> None:
     gc.collect()
 
 
-def test_who_decides_while_the_client_is_closed_is_told(service: Service, make: Make) -> None:
+def test_deciding_while_the_client_closes_raises(service: Service, make: Make) -> None:
     service.always = Fault(delay=0.2)
     client = make(service.url, timeout=10.0)
-    told: list[BaseException] = []
+    errors: list[BaseException] = []
 
     def decide() -> None:
         try:
             while True:
                 client.decide("c")
-        except BaseException as error:  # noqa: BLE001 - told below
-            told.append(error)
+        except BaseException as error:  # noqa: BLE001 - checked below
+            errors.append(error)
 
     threads = [threading.Thread(target=decide) for _ in range(4)]
     for thread in threads:
@@ -78,5 +78,5 @@ def test_who_decides_while_the_client_is_closed_is_told(service: Service, make: 
     client.close()
     for thread in threads:
         thread.join(20)
-    assert [type(error) for error in told] == [ClientClosed] * 4
-    assert {str(error) for error in told} == {"this client is closed: make another one"}
+    assert [type(error) for error in errors] == [ClientClosed] * 4
+    assert {str(error) for error in errors} == {"this client is closed: make another one"}

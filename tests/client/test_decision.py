@@ -11,7 +11,7 @@ import pytest
 from foretell.client import ClientClosed, ServiceRefused, ServiceUnavailable
 from foretell.errors import InvalidInput
 from tests.client.conftest import Make
-from tests.client.service import GARBAGE, Fault, Service, problem
+from tests.client.fake_service import GARBAGE, Fault, Service, problem
 
 TROUBLE = {
     "dropped": Fault(drop=True),

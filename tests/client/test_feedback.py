@@ -16,7 +16,7 @@ import pytest
 from foretell.client import ServiceDecision, ServiceRefused
 from foretell.errors import InvalidInput
 from tests.client.conftest import Make, Waiting, until
-from tests.client.service import GARBAGE, Fault, Service, problem
+from tests.client.fake_service import GARBAGE, Fault, Service, problem
 
 
 def said(client: Any, result: Any) -> Any:

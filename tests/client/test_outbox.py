@@ -18,7 +18,7 @@ import foretell
 from foretell.client import OutboxUnusable, outbox
 from foretell.client.outbox import Outbox
 from tests.client.conftest import Make
-from tests.client.service import Service
+from tests.client.fake_service import Service
 
 WRITER = """
 import sys, foretell
@@ -111,7 +111,7 @@ def test_threads_share_a_client(service: Service, make: Make, tmp_path: Path) ->
             for number in range(15):
                 decision = client.decide("c")
                 client.reward(decision.id, 1.0, event_id=f"{name}-{number}")
-        except BaseException as error:  # noqa: BLE001 - told below
+        except BaseException as error:  # noqa: BLE001 - checked below
             failed.append(error)
 
     threads = [threading.Thread(target=work, args=(name,)) for name in range(6)]
@@ -158,7 +158,7 @@ def test_no_number_is_used_twice(box: Outbox) -> None:
     assert box.take(1, up_to=0)[0].seq > first.seq
 
 
-def test_a_full_disk_is_told_and_keeps_what_was_kept(box: Outbox) -> None:
+def test_a_full_disk_raises_and_loses_nothing_kept(box: Outbox) -> None:
     box.put(b"first")
     box._database.execute("PRAGMA max_page_count = 8")
     kept = 1

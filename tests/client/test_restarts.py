@@ -102,7 +102,7 @@ def test_every_event_is_there_once_after_kills(server: Server, make: Make, tmp_p
                 sent.append(client.signal(decision, "click"))
                 sent.append(client.reward(decision.id, 0.5))
                 sent.append(client.adjust(decision, sent[-1], 0.25))
-        except BaseException as error:  # noqa: BLE001 - told below
+        except BaseException as error:  # noqa: BLE001 - checked below
             failed.append(error)
 
     workers = [threading.Thread(target=work) for _ in range(3)]

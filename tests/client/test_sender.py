@@ -17,7 +17,7 @@ from foretell.client import OutboxUnusable, calls, outbox
 from foretell.client.outbox import Outbox
 from foretell.client.sender import Sender
 from tests.client.conftest import Make, until
-from tests.client.service import Fault, Service
+from tests.client.fake_service import Fault, Service
 
 
 def test_no_failure_ends_the_sending(
@@ -87,7 +87,7 @@ def test_an_outbox_on_a_full_disk_drains_part_by_part(
     assert service.batches() == [[str(number) for number in range(60)]]
 
 
-def test_what_cannot_be_settled_is_sent_again_in_ever_smaller_batches_and_told_once(
+def test_what_cannot_be_settled_is_sent_again_in_ever_smaller_batches_and_logged_once(
     service: Service,
     make: Make,
     tmp_path: Path,

@@ -13,7 +13,7 @@ from foretell.client.address import ServiceAddress
 from foretell.client.calls import ApiCall
 from foretell.client.transport import SyncTransport
 from tests.client.conftest import Make
-from tests.client.service import Fault, Service
+from tests.client.fake_service import Fault, Service
 
 
 def test_no_failure_of_a_connection_is_raised(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

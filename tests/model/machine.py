@@ -1,4 +1,4 @@
-"""A campaign under everything that can happen to it, beside the reference fold."""
+"""A campaign under everything that can happen to it, compared with the reference."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from foretell.service.model.errors import Unusable
 from foretell.service.model.snapshot import pack
 from foretell.service.model.timestamps import format_timestamp
 from tests.model.recorder import recorders
-from tests.model.reference import Decision, Fact, Reference
+from tests.model.reference import Decision, FeedbackEvent, Reference
 from tests.model.stream import Life, Moment
-from tests.service.served import SECOND, START, Served
+from tests.service.engine_driver import SECOND, START, Served
 
 SIGNALS = ("none", "click", "buy")
 SILENCES = st.sampled_from(["default", "unknown"])
@@ -124,19 +124,19 @@ class LiveModel(RuleBasedStateMachine):
             self.reference.decisions.append(Decision(self.now, int(answer.action[1:])))
             assert self.action_status[answer.action] == "active"
 
-    @rule(event=feedback)
-    def send(self, event: Sent) -> None:
-        self._deliver([event])
+    @rule(draft=feedback)
+    def send(self, draft: Sent) -> None:
+        self._deliver([draft])
 
-    @rule(events=st.lists(feedback, min_size=2, max_size=6))
-    def send_together(self, events: list[Sent]) -> None:
+    @rule(drafts=st.lists(feedback, min_size=2, max_size=6))
+    def send_together(self, drafts: list[Sent]) -> None:
         """Records that are not committed yet are read like others."""
-        self._deliver(events)
+        self._deliver(drafts)
 
-    @rule(events=st.lists(feedback, min_size=1, max_size=4))
-    def hold_back(self, events: list[Sent]) -> None:
+    @rule(drafts=st.lists(feedback, min_size=1, max_size=4))
+    def hold_back(self, drafts: list[Sent]) -> None:
         index = len(self.answers)
-        self.held += [(event[0] % index, event[1]) for event in events]
+        self.held += [(draft[0] % index, draft[1]) for draft in drafts]
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
@@ -176,7 +176,7 @@ class LiveModel(RuleBasedStateMachine):
 
     @rule(index=st.integers(0, 100), signal=st.booleans(), off=st.sampled_from([-1, 0, 0, 1]))
     def go_to_a_close(self, index: int, signal: bool, off: int) -> None:
-        """Go to the microsecond at which a window closes, or beside it."""
+        """Go to the microsecond at which a window closes, or one next to it."""
         reference = self.reference
         one = reference.decisions[index % len(reference.decisions)]
         close = reference.closes(one, "signal" if signal else "reward") + off
@@ -253,9 +253,9 @@ class LiveModel(RuleBasedStateMachine):
             assert self.served.report().counts.revisions == life.revisions()
 
     @invariant()
-    def every_story_is_that_of_the_reference(self) -> None:
+    def every_history_is_that_of_the_reference(self) -> None:
         now = self.now
-        for history, one in zip(self._stories(), self._decisions(), strict=True):
+        for history, one in zip(self._histories(), self._decisions(), strict=True):
             signal = self.reference.signal(one, now)
             assert history.signal == (None if signal is None else SIGNALS[signal])
             assert history.reward == self.reference.reward(one, now)
@@ -281,7 +281,7 @@ class LiveModel(RuleBasedStateMachine):
             played.count(action) for action in range(len(self.action_status))
         ]
 
-    def _stories(self) -> list[Any]:
+    def _histories(self) -> list[Any]:
         async def exported() -> list[Any]:
             return [await self.served.engine.history(one) for one in self.answers]
 
@@ -295,25 +295,25 @@ class LiveModel(RuleBasedStateMachine):
 
     # --- delivering ----------------------------------------------------------------------------
 
-    def _deliver(self, events: list[Sent]) -> None:
-        items, facts = [], []
-        for index, drawn in events:
+    def _deliver(self, drafts: list[Sent]) -> None:
+        items, events = [], []
+        for index, drawn in drafts:
             round_ = index % len(self.answers)
-            item, fact = self._item(round_, drawn)
+            item, event = self._item(round_, drawn)
             item["decision_id"] = self.answers[round_]
-            if all(fact.event_id != event_id for _, event_id in self.sent):
+            if all(event.event_id != event_id for _, event_id in self.sent):
                 items.append(item)
-                facts.append((round_, fact))
-                self.sent.append((item, fact.event_id))
+                events.append((round_, event))
+                self.sent.append((item, event.event_id))
         found = self._alone(items[0]) if len(items) == 1 else self.served.batch(items)
-        for receipt, (round_, fact) in zip(found, facts, strict=True):
-            fact.at = self.now
+        for receipt, (round_, event) in zip(found, events, strict=True):
+            event.at = self.now
             decision = self.reference.decisions[round_]
-            decision.facts.append(fact)
-            self._happens("fact", (round_, fact))
-            late = self.reference.is_late(decision, fact)
+            decision.events.append(event)
+            self._happens("event", (round_, event))
+            late = self.reference.is_late(decision, event)
             assert receipt.status == (
-                "parked" if self._is_parked(decision, fact) else "late" if late else "accepted"
+                "parked" if self._is_parked(decision, event) else "late" if late else "accepted"
             )
 
     def _alone(self, item: dict[str, Any]) -> list[Any]:
@@ -323,30 +323,30 @@ class LiveModel(RuleBasedStateMachine):
             return [self.served.run(engine.signal(decision_id, SignalReport(**more)))]
         return [self.served.run(engine.reward(decision_id, RewardReport(**more)))]
 
-    def _is_parked(self, decision: Decision, fact: Fact) -> bool:
-        return fact.kind in {"adjust", "retract"} and all(
-            one.kind != "reward" or one.event_id != fact.target for one in decision.facts
+    def _is_parked(self, decision: Decision, event: FeedbackEvent) -> bool:
+        return event.kind in {"adjust", "retract"} and all(
+            one.kind != "reward" or one.event_id != event.target for one in decision.events
         )
 
-    def _item(self, round_: int, drawn: dict[str, Any]) -> tuple[dict[str, Any], Fact]:
+    def _item(self, round_: int, drawn: dict[str, Any]) -> tuple[dict[str, Any], FeedbackEvent]:
         if "signal" in drawn:
             self.ids += 1
             event_id = f"s{self.ids}"
             return (
                 {"event_id": event_id, "signal": SIGNALS[drawn["signal"]]},
-                Fact(0, "signal", event_id, signal=drawn["signal"]),
+                FeedbackEvent(0, "signal", event_id, signal=drawn["signal"]),
             )
         kind, target = drawn["kind"], f"r{round_}-{drawn['name']}"
         item: dict[str, Any] = {"kind": kind}
-        fact = Fact(0, kind, target)
+        event = FeedbackEvent(0, kind, target)
         if kind != "retract":
-            item["value"] = fact.value = drawn["value"]
+            item["value"] = event.value = drawn["value"]
         if kind != "reward":
             self.ids += 1
-            fact.event_id, fact.target = f"k{self.ids}", target
+            event.event_id, event.target = f"k{self.ids}", target
             item["target"] = target
         if drawn["occurred"] is not None:
-            fact.occurred = START + drawn["occurred"] * SECOND
-            item["occurred_at"] = format_timestamp(fact.occurred)
-        item["event_id"] = fact.event_id
-        return item, fact
+            event.occurred = START + drawn["occurred"] * SECOND
+            item["occurred_at"] = format_timestamp(event.occurred)
+        item["event_id"] = event.event_id
+        return item, event

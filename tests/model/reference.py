@@ -1,4 +1,4 @@
-"""What a campaign must come to, worked out from scratch from a plain list of facts."""
+"""What a campaign must come to, worked out from scratch from a plain list of events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GRID = 10_000
 
 
 @dataclass
-class Fact:
+class FeedbackEvent:
     """Feedback as the server took it in."""
 
     at: int
@@ -28,9 +28,9 @@ class Fact:
 
 @dataclass
 class Decision:
-    made: int
+    decided_at: int
     action: int
-    facts: list[Fact] = field(default_factory=list)
+    events: list[FeedbackEvent] = field(default_factory=list)
     longest: dict[str, float] = field(default_factory=dict)
     """Of each window that closed before it was made longer, how long it was then."""
 
@@ -55,7 +55,7 @@ class Reference:
         """Return when a window closes: that of the signal or of the reward."""
         window: int = getattr(self, f"{kind}_window")
         window = int(min(window, decision.longest.get(kind, math.inf)))
-        return -(-(decision.made + window) // GRID) * GRID
+        return -(-(decision.decided_at + window) // GRID) * GRID
 
     def changed(self, rules: dict[str, Any], now: int) -> Reference:
         """Set a campaign otherwise: what has closed stays so, while silence is an outcome."""
@@ -70,17 +70,17 @@ class Reference:
                     one.longest[kind] = min(before, one.longest.get(kind, math.inf))
         return after
 
-    def is_late(self, decision: Decision, fact: Fact) -> bool:
-        kind = "signal" if fact.kind == "signal" else "reward"
-        return fact.at >= self.closes(decision, kind)
+    def is_late(self, decision: Decision, event: FeedbackEvent) -> bool:
+        kind = "signal" if event.kind == "signal" else "reward"
+        return event.at >= self.closes(decision, kind)
 
     def signal(self, decision: Decision, now: int) -> int | None:
         """Return the signal that counts."""
         if self.signal_silence == "default" and now < self.closes(decision, "signal"):
             return None
-        facts = [fact for fact in decision.facts if fact.kind == "signal"]
+        events = [event for event in decision.events if event.kind == "signal"]
         for late in (False, True):
-            found = [fact.signal for fact in facts if self.is_late(decision, fact) is late]
+            found = [event.signal for event in events if self.is_late(decision, event) is late]
             if found:
                 return max(found)
         return 0 if self.signal_silence == "default" else None
@@ -96,23 +96,26 @@ class Reference:
 
     def total(self, decision: Decision) -> float | None:
         values: dict[str | None, float | None] = {
-            fact.event_id: fact.value for fact in decision.facts if fact.kind == "reward"
+            event.event_id: event.value for event in decision.events if event.kind == "reward"
         }
-        corrections = [fact for fact in decision.facts if fact.kind in {"adjust", "retract"}]
+        corrections = [event for event in decision.events if event.kind in {"adjust", "retract"}]
         corrections.sort(
-            key=lambda fact: (fact.at if fact.occurred is None else fact.occurred, fact.event_id)
+            key=lambda event: (
+                event.at if event.occurred is None else event.occurred,
+                event.event_id,
+            )
         )
-        for fact in corrections:
-            if fact.target in values:
-                values[fact.target] = fact.value if fact.kind == "adjust" else None
+        for event in corrections:
+            if event.target in values:
+                values[event.target] = event.value if event.kind == "adjust" else None
         left = [value for value in values.values() if value is not None]
         return math.fsum(left) if left else None
 
     def parked(self, decision: Decision) -> int:
-        known = {fact.event_id for fact in decision.facts if fact.kind == "reward"}
+        known = {event.event_id for event in decision.events if event.kind == "reward"}
         return sum(
-            fact.kind in {"adjust", "retract"} and fact.target not in known
-            for fact in decision.facts
+            event.kind in {"adjust", "retract"} and event.target not in known
+            for event in decision.events
         )
 
     def unit(self, reward: float) -> float:
@@ -134,13 +137,13 @@ class Reference:
 
     def counts(self, now: int) -> dict[str, int]:
         """Return what the report counts, but for what leaves no record."""
-        facts = [(one, fact) for one in self.decisions for fact in one.facts]
+        events = [(one, event) for one in self.decisions for event in one.events]
         rewards = [self.reward(one, now) for one in self.decisions]
         return {
             "decisions": len(self.decisions),
-            "signals": sum(fact.kind == "signal" for _, fact in facts),
-            "rewards": sum(fact.kind != "signal" for _, fact in facts),
-            "late": sum(self.is_late(one, fact) for one, fact in facts),
+            "signals": sum(event.kind == "signal" for _, event in events),
+            "rewards": sum(event.kind != "signal" for _, event in events),
+            "late": sum(self.is_late(one, event) for one, event in events),
             "parked": sum(self.parked(one) for one in self.decisions),
             "clipped": sum(
                 reward is not None and not self.low <= reward <= self.high for reward in rewards

@@ -1,7 +1,7 @@
-"""What a policy that reads a stream must know: its whole life lived again, moment by moment.
+"""What a policy that reads a stream must know: its whole life again, moment by moment.
 
 Unlike the service this keeps a note of everything that was delivered to the policy, and never
-works out from a decision's facts what must have been delivered of it.
+works out from a decision's events what must have been delivered of it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from foretell.policies.registry import policy, start
 from foretell.policies.state import grow
 from foretell.policies.verbs import credit, has, observe, play, uncredit
 from foretell.types import Problem
-from tests.model.reference import Decision, Fact, Reference
+from tests.model.reference import Decision, FeedbackEvent, Reference
 
 
 @dataclass(frozen=True)
 class Moment:
-    """Something that happened: `decide`, `fact`, `grow` or `refit`."""
+    """Something that happened: `decide`, `event`, `grow` or `refit`."""
 
     at: int
     what: str
@@ -65,9 +65,9 @@ class Life:
         self.now.decisions.append(Decision(self.clock, action))
         self.delivered.append(Delivered())
 
-    def fact(self, body: tuple[int, Fact]) -> None:
-        t, fact = body
-        self.now.decisions[t].facts.append(fact)
+    def event(self, body: tuple[int, FeedbackEvent]) -> None:
+        t, event = body
+        self.now.decisions[t].events.append(event)
         self._pay(t)
         self._read_on()
 
@@ -162,10 +162,10 @@ class Life:
     def _first_total(self, one: Decision) -> float | None:
         """Return the reward when there first was one; by the close of the window by default."""
         if self.now.reward_silence == "default":
-            timely = [fact for fact in one.facts if not self.now.is_late(one, fact)]
-            return self.now.total(replace(one, facts=timely))
-        for count in range(len(one.facts) + 1):
-            total = self.now.total(replace(one, facts=one.facts[:count]))
+            timely = [event for event in one.events if not self.now.is_late(one, event)]
+            return self.now.total(replace(one, events=timely))
+        for count in range(len(one.events) + 1):
+            total = self.now.total(replace(one, events=one.events[:count]))
             if total is not None:
                 return total
         return None
@@ -173,9 +173,9 @@ class Life:
     def _timely_signals(self, t: int) -> list[int]:
         one = self.now.decisions[t]
         return [
-            fact.signal
-            for fact in one.facts
-            if fact.kind == "signal" and not self.now.is_late(one, fact)
+            event.signal
+            for event in one.events
+            if event.kind == "signal" and not self.now.is_late(one, event)
         ]
 
     def _outcome(self, t: int) -> tuple[int | None, float | None]:
@@ -183,7 +183,7 @@ class Life:
         return self.now.signal(one, self.clock), self.now.reward(one, self.clock)
 
     def revisions(self) -> int:
-        """Count the decisions of which the policy knows something else than what they stand at."""
+        """Count the decisions of which the policy knows another outcome than the present one."""
         return sum(
             delivered.read
             and (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from foretell.service.model.timestamps import format_timestamp
 from tests.model.effort import effort
-from tests.service.served import SECOND, START, Served
+from tests.service.engine_driver import SECOND, START, Served
 
 SIGNALS = ["none", "click", "buy"]
 ORDER_FREE = ["ucb", "nsd-kl", "nsd-ucrl2(window=3)", "nsd-psrl(window=4)", "kl-ucb", "ts"]
@@ -30,7 +30,7 @@ class Plan(NamedTuple):
     phases: list[list[Event]]
 
 
-class Outcome(NamedTuple):
+class EndState(NamedTuple):
     """What can be seen of a campaign at the end."""
 
     state: bytes
@@ -66,7 +66,7 @@ def plans(draw: st.DrawFn) -> Plan:
     return Plan(actions, phases)
 
 
-def came_to(policy: str, silences: tuple[str, str], plan: Plan) -> Outcome:
+def came_to(policy: str, silences: tuple[str, str], plan: Plan) -> EndState:
     """Live through a plan: the clock does not move within a phase."""
     with tempfile.TemporaryDirectory() as folder, Served(Path(folder) / "a.db") as served:
         served.create(
@@ -91,7 +91,7 @@ def came_to(policy: str, silences: tuple[str, str], plan: Plan) -> Outcome:
                 (e.event_id or "", e.recorded_at, e.status or "") for e in history.events
             )
             history_reports.append((history.signal, history.reward, events))
-        return Outcome(served.fingerprint(), report, history_reports, served.digest())
+        return EndState(served.fingerprint(), report, history_reports, served.digest())
 
 
 @st.composite
@@ -133,8 +133,8 @@ def test_ledger_and_report_are_free_of_order_for_every_policy(
     one, other = (came_to(policy, silences, plan) for plan in both)
     if silences != ("default", "default"):
         # what such a policy has read depends on what came first, and so does what it has not
-        for outcome in (one, other):
-            del outcome.report["counts"]["revisions"]
+        for end in (one, other):
+            del end.report["counts"]["revisions"]
     assert one.report == other.report
     assert one.history_reports == other.history_reports
 

@@ -1,4 +1,4 @@
-"""Every baseline obeys the laws of all policies, and refuses what cannot be."""
+"""Every baseline obeys the laws of all policies, and refuses invalid fields."""
 
 from __future__ import annotations
 

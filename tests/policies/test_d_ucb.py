@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from foretell.policies import DUcb
-from tests.reference.baselines import lived, ranked
+from tests.reference.baselines import ranked, run_with_delay
 
 
 @pytest.mark.parametrize("delay", [0, 7, 30])
 def test_discounted_counts_are_the_brute_force_sums(delay: int) -> None:
     gamma, xi = 0.9, 0.6
-    state, _, received = lived(DUcb(gamma=gamma, xi=xi), 60, delay)
+    state, _, received = run_with_delay(DUcb(gamma=gamma, xi=xi), 60, delay)
     last = 59
     counts, sums = np.zeros(3), np.zeros(3)
     for t, action, _, reward in received:

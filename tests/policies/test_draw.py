@@ -29,7 +29,7 @@ class Fixed:
         return self.number
 
 
-def lived(name: str) -> Any:
+def experienced_state(name: str) -> Any:
     state = start(ft.policy(name), ft.Problem(ACTIONS, 3))
     rng = np.random.default_rng(2)
     for t in range(ROUNDS):
@@ -44,7 +44,7 @@ def lived(name: str) -> Any:
 @pytest.mark.parametrize("name", LIVE)
 @pytest.mark.parametrize("allowed", [[True] * 4, [True, False, True, True], [False] * 3 + [True]])
 def test_shares_are_those_of_the_choices(name: str, allowed: list[bool]) -> None:
-    state, eligible, draws = lived(name), np.array(allowed), 3000
+    state, eligible, draws = experienced_state(name), np.array(allowed), 3000
     known = fingerprint(state)
     shares = choices(state, ROUNDS, eligible, np.random.default_rng(0), draws).shares
     assert shares.sum() == pytest.approx(1.0, abs=1e-12)
@@ -57,7 +57,7 @@ def test_shares_are_those_of_the_choices(name: str, allowed: list[bool]) -> None
 
 @pytest.mark.parametrize("name", LIVE)
 def test_shares_are_whole_numbers_of_ties_or_draws(name: str) -> None:
-    state = lived(name)
+    state = experienced_state(name)
     shares = choices(state, ROUNDS, np.ones(4, np.bool_), np.random.default_rng(0), 7).shares
     if has(indices, state):
         assert set(shares) <= {0.0, 1.0 / np.count_nonzero(shares)}

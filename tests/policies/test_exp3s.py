@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from foretell.policies import Exp3S
-from tests.reference.baselines import lived
+from tests.reference.baselines import run_with_delay
 
 
 @pytest.mark.parametrize("delay", [0, 5])
 def test_exp3s_weights_are_the_papers(delay: int) -> None:
     rounds, gamma, actions = 50, 0.2, 3
-    state, history, _ = lived(Exp3S(gamma=gamma), rounds, delay)
+    state, history, _ = run_with_delay(Exp3S(gamma=gamma), rounds, delay)
     weights = np.ones(actions)
     played = {}
     for t, action, _, _ in history:

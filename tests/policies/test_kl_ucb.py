@@ -7,11 +7,11 @@ import math
 import pytest
 
 from foretell.policies import KlUcb
-from tests.reference.baselines import lived, ranked, slow_kl
+from tests.reference.baselines import ranked, run_with_delay, slow_kl
 
 
 def test_kl_ucb_is_its_formula() -> None:
-    state, _, received = lived(KlUcb(c=3.0), 80, delay=10)
+    state, _, received = run_with_delay(KlUcb(c=3.0), 80, delay=10)
     level = math.log(81) + 3 * math.log(math.log(81))
     for action, index in enumerate(ranked(state, 80)):
         mine = [reward for _, a, _, reward in received if a == action]

@@ -9,13 +9,13 @@ import pytest
 
 import foretell as ft
 from foretell.policies import MetaBio
-from tests.reference.baselines import lived
+from tests.reference.baselines import run_with_delay
 
 
 @pytest.mark.parametrize("delay", [0, 4, 20])
 def test_metabio_feeds_what_has_waited_long_enough(delay: int) -> None:
     rounds, delta, actions, signals = 120, 0.1, 3, 3
-    state, history, _ = lived(MetaBio(delta=delta), rounds, delay)
+    state, history, _ = run_with_delay(MetaBio(delta=delta), rounds, delay)
     losses = np.zeros(actions)
     waiting: list[tuple[int, int, int]] = []
     probability: dict[int, float] = {}

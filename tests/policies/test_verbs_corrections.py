@@ -1,4 +1,4 @@
-"""What was told wrongly is undone to the last bit, in any order and in any window."""
+"""A wrong signal or reward is undone to the last bit, in any order and in any window."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ UNDOABLE = [
     text for text in SPECS if has(uncredit, start(ft.policy(text), ft.Problem(ACTIONS, SIGNALS)))
 ]
 
-stories = st.lists(
+histories = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 4).map(lambda n: n / 4)),
     min_size=ROUNDS,
     max_size=ROUNDS,
 )
 chosen_rounds = st.sets(st.integers(0, ROUNDS - 1), min_size=1)
-Story = list[tuple[int, int, float]]
+History = list[tuple[int, int, float]]
 
 
-def lived(text: str, story: Story, unseen: set[int], unpaid: set[int]) -> Any:
-    """Return the state after the story without some signals and some rewards."""
+def state_without(text: str, history: History, unseen: set[int], unpaid: set[int]) -> Any:
+    """Return the state after the history without some signals and some rewards."""
     state = start(ft.policy(text), ft.Problem(ACTIONS, SIGNALS))
-    for t, (action, signal, reward) in enumerate(story):
+    for t, (action, signal, reward) in enumerate(history):
         play(state, t, action)
         if t not in unseen:
             observe(state, t, action, signal)
@@ -71,38 +71,38 @@ def test_only_a_window_over_rewards_cannot_undo_a_reward() -> None:
 
 @pytest.mark.parametrize("text", SPECS)
 @settings(max_examples=15)
-@given(story=stories, wrong=chosen_rounds)
-def test_signals_undone_were_never_observed(text: str, story: Story, wrong: set[int]) -> None:
-    state = lived(text, story, set(), wrong)
+@given(history=histories, wrong=chosen_rounds)
+def test_signals_undone_were_never_observed(text: str, history: History, wrong: set[int]) -> None:
+    state = state_without(text, history, set(), wrong)
     for t in wrong:
-        unobserve(state, t, *story[t][:2])
-    assert fingerprint(state) == fingerprint(lived(text, story, wrong, wrong))
+        unobserve(state, t, *history[t][:2])
+    assert fingerprint(state) == fingerprint(state_without(text, history, wrong, wrong))
 
 
 @pytest.mark.parametrize("text", SPECS)
 @settings(max_examples=15)
-@given(story=stories, wrong=chosen_rounds)
+@given(history=histories, wrong=chosen_rounds)
 def test_a_corrected_signal_was_always_the_right_one(
-    text: str, story: Story, wrong: set[int]
+    text: str, history: History, wrong: set[int]
 ) -> None:
-    state = lived(text, story, set(), wrong)
-    right = list(story)
+    state = state_without(text, history, set(), wrong)
+    right = list(history)
     for t in wrong:
-        action, signal, reward = story[t]
+        action, signal, reward = history[t]
         right[t] = (action, (signal + 1) % SIGNALS, reward)
         unobserve(state, t, action, signal)
         observe(state, t, action, right[t][1])
-    assert fingerprint(state) == fingerprint(lived(text, right, set(), wrong))
+    assert fingerprint(state) == fingerprint(state_without(text, right, set(), wrong))
 
 
 @pytest.mark.parametrize("text", UNDOABLE)
 @settings(max_examples=15)
-@given(story=stories, wrong=chosen_rounds)
-def test_rewards_undone_were_never_credited(text: str, story: Story, wrong: set[int]) -> None:
-    state = lived(text, story, set(), set())
+@given(history=histories, wrong=chosen_rounds)
+def test_rewards_undone_were_never_credited(text: str, history: History, wrong: set[int]) -> None:
+    state = state_without(text, history, set(), set())
     for t in wrong:
-        uncredit(state, t, *story[t])
-    assert fingerprint(state) == fingerprint(lived(text, story, set(), wrong))
+        uncredit(state, t, *history[t])
+    assert fingerprint(state) == fingerprint(state_without(text, history, set(), wrong))
 
 
 def test_a_round_that_left_the_window_is_left_alone() -> None:

@@ -45,19 +45,19 @@ def problem_of(name: str, horizon: int | None = 50) -> ft.Problem:
     return ft.Problem(ACTIONS, SIGNALS, horizon=horizon, changes=changes)
 
 
-def told(spec: ft.Spec, story: list[tuple[int, int, float]], arrivals: list[int]) -> Any:
-    """Play the story; feedback i of round i // 2 comes right after the play of arrivals[i]."""
+def state_after(spec: ft.Spec, history: list[tuple[int, int, float]], arrivals: list[int]) -> Any:
+    """Play the history; feedback i of round i // 2 comes right after the play of arrivals[i]."""
     state = start(spec, problem_of(spec.name))
     due: dict[int, list[int]] = {}
     for feedback, when in enumerate(arrivals):
         due.setdefault(max(when, feedback // 2), []).append(feedback)
     last = max(due, default=0)
-    for t in range(max(len(story), last + 1)):
-        if t < len(story):
-            play(state, t, story[t][0])
+    for t in range(max(len(history), last + 1)):
+        if t < len(history):
+            play(state, t, history[t][0])
         for feedback in due.get(t, []):
             u, is_reward = divmod(feedback, 2)
-            action, signal, reward = story[u]
+            action, signal, reward = history[u]
             if is_reward:
                 credit(state, u, action, signal, reward)
             else:
@@ -68,32 +68,32 @@ def told(spec: ft.Spec, story: list[tuple[int, int, float]], arrivals: list[int]
 @pytest.mark.parametrize("window", [None, 1, 7, 100])
 @pytest.mark.parametrize("name", ORDER_FREE)
 @settings(max_examples=25)
-@given(story=rounds, data=st.data())
+@given(history=rounds, data=st.data())
 def test_the_order_of_arrival_does_not_matter(
-    name: str, window: int | None, story: list[tuple[int, int, float]], data: st.DataObject
+    name: str, window: int | None, history: list[tuple[int, int, float]], data: st.DataObject
 ) -> None:
     if window is not None and name not in WINDOWED:
         return
     spec = with_window(name, window)
     arrivals = data.draw(
-        st.lists(st.integers(0, 60), min_size=2 * len(story), max_size=2 * len(story))
+        st.lists(st.integers(0, 60), min_size=2 * len(history), max_size=2 * len(history))
     )
-    at_once = [feedback // 2 for feedback in range(2 * len(story))]
-    one, other = told(spec, story, at_once), told(spec, story, arrivals)
+    at_once = [feedback // 2 for feedback in range(2 * len(history))]
+    one, other = state_after(spec, history, at_once), state_after(spec, history, arrivals)
     assert fingerprint(one) == fingerprint(other)
 
 
 @pytest.mark.parametrize("name", POLICIES)
 @settings(max_examples=20)
-@given(story=rounds, order=st.permutations(range(ACTIONS)))
+@given(history=rounds, order=st.permutations(range(ACTIONS)))
 def test_relabelled_actions_have_relabelled_indices(
-    name: str, story: list[tuple[int, int, float]], order: list[int]
+    name: str, history: list[tuple[int, int, float]], order: list[int]
 ) -> None:
     spec = with_window(name, 15)
-    arrivals = [feedback // 2 + 3 for feedback in range(2 * len(story))]
-    one = told(spec, story, arrivals)
-    other = told(spec, [(order[a], s, r) for a, s, r in story], arrivals)
-    t = len(story)
+    arrivals = [feedback // 2 + 3 for feedback in range(2 * len(history))]
+    one = state_after(spec, history, arrivals)
+    other = state_after(spec, [(order[a], s, r) for a, s, r in history], arrivals)
+    t = len(history)
     if has(indices, one):
         np.testing.assert_allclose(
             indices_of(one, t, ACTIONS), indices_of(other, t, ACTIONS)[order], atol=1e-12
@@ -198,18 +198,18 @@ def test_an_oracle_drops_what_changed_and_oracle_nsd_keeps_theta() -> None:
 
 
 @settings(max_examples=40)
-@given(story=rounds)
+@given(history=rounds)
 def test_with_an_identity_law_and_no_radius_the_index_is_u_of_the_signal(
-    story: list[tuple[int, int, float]],
+    history: list[tuple[int, int, float]],
 ) -> None:
     """Action a always shows signal a: at scale 0 its index is U = the mean reward of a."""
-    identical = [(action, action, reward) for action, _, reward in story]
+    identical = [(action, action, reward) for action, _, reward in history]
     state = start(ft.NsdUcrl2(scale=0.0), ft.Problem(ACTIONS, SIGNALS, horizon=50))
     for t, (action, signal, reward) in enumerate(identical):
         play(state, t, action)
         observe(state, t, action, signal)
         credit(state, t, action, signal, reward)
-    values = indices_of(state, len(story), ACTIONS)
+    values = indices_of(state, len(history), ACTIONS)
     for action in range(ACTIONS):
         rewards = [reward for played, _, reward in identical if played == action]
         expected = np.mean(rewards) if rewards else np.inf
@@ -232,13 +232,15 @@ def test_with_no_radius_of_the_law_alone_the_index_is_u_of_the_signal() -> None:
 
 @pytest.mark.parametrize("name", POLICIES)
 @settings(max_examples=15)
-@given(story=rounds)
-def test_uncredit_is_the_inverse_of_credit(name: str, story: list[tuple[int, int, float]]) -> None:
+@given(history=rounds)
+def test_uncredit_is_the_inverse_of_credit(
+    name: str, history: list[tuple[int, int, float]]
+) -> None:
     spec = with_window(name, 10)
-    state = told(spec, story, [feedback // 2 for feedback in range(2 * len(story))])
+    state = state_after(spec, history, [feedback // 2 for feedback in range(2 * len(history))])
     if not has(uncredit, state):
         return
-    t = len(story)
+    t = len(history)
     play(state, t, 1)
     observe(state, t, 1, 2)
     before = fingerprint(state)

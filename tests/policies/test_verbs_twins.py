@@ -13,14 +13,14 @@ from tests.reference.counts import (
     Past,
     arrived,
     before,
+    history,
     in_window,
     plays,
     rewards_of,
-    story,
     transitions,
 )
 from tests.reference.indices import Setting, all_indices
-from tests.reference.replay import indices_of, lived
+from tests.reference.replay import indices_of, states_of
 
 HORIZON = 130
 CHANGES = (1, 30, 31, 90)
@@ -74,21 +74,21 @@ def scenario(delay: str, rewards: ft.rewards.RewardFamily) -> ft.Scenario:
 def played(
     spec: ft.Spec, delay: str, rewards: ft.rewards.RewardFamily, seed: int
 ) -> tuple[list[Past], ft.Problem, Setting]:
-    """Return a story told by the policy itself, and what it was told."""
+    """Return the history of a run of the policy itself, its problem and its setting."""
     recipe = scenario(delay, rewards)
     batch = ft.simulate(recipe, spec, HORIZON, runs=1, seed=seed, trajectories=True, compiled=False)
     assert batch.trajectories is not None
     problem = recipe.problem(HORIZON, CHANGES)
     ceiling = 1.0 if problem.rewards == "bounded" else np.inf
     setting = Setting(len(LAW), 3, HORIZON, ceiling, CHANGES)
-    return story(batch.trajectories, 0), problem, setting
+    return history(batch.trajectories, 0), problem, setting
 
 
 def assert_twins(
     spec: ft.Spec, whole: list[Past], problem: ft.Problem, setting: Setting
 ) -> list[Floats]:
     values = []
-    for t, state in lived(spec, problem, whole):
+    for t, state in states_of(spec, problem, whole):
         expected = all_indices(spec, whole, t, setting)
         np.testing.assert_allclose(
             indices_of(state, t, setting.actions), expected, rtol=0, atol=1e-10
@@ -125,7 +125,7 @@ def test_indices_of_gaussian_rewards_are_not_capped(text: str) -> None:
 def test_posteriors_of_psrl_are_those_of_the_whole_past(window: int | None, delay: str) -> None:
     spec = ft.NsdPsrl(window=window)
     whole, problem, setting = played(spec, delay, ft.rewards.Beta(), seed=window or 0)
-    for t, state in lived(spec, problem, whole):
+    for t, state in states_of(spec, problem, whole):
         past = before(whole, t)
         recent = in_window(past, t, window or np.inf)
         expected = transitions(recent, setting.actions, setting.signals)
@@ -139,7 +139,7 @@ def test_posteriors_of_psrl_are_those_of_the_whole_past(window: int | None, dela
 def test_psrl_chooses_as_its_posterior_does() -> None:
     spec = ft.NsdPsrl(window=60)
     whole, problem, setting = played(spec, "uniform", ft.rewards.Bernoulli(), seed=1)
-    *_, (t, state) = lived(spec, problem, whole)
+    *_, (t, state) = states_of(spec, problem, whole)
     counts = transitions(in_window(whole, t, 60), setting.actions, setting.signals)
     received, sums = rewards_of(arrived(whole, t), setting.signals)
     rng, draws = np.random.default_rng(0), 4000
@@ -158,7 +158,7 @@ def test_psrl_chooses_as_its_posterior_does() -> None:
 def test_gaussian_psrl_samples_the_conjugate_posterior() -> None:
     spec = ft.NsdPsrl()
     whole, problem, setting = played(spec, "constant", ft.rewards.Gaussian(sigma=1.0), seed=2)
-    *_, (t, state) = lived(spec, problem, whole)
+    *_, (t, state) = states_of(spec, problem, whole)
     received, sums = rewards_of(arrived(whole, t), setting.signals)
     rng = np.random.default_rng(0)
     eligible = np.ones(setting.actions, np.bool_)
@@ -174,6 +174,6 @@ def test_gaussian_psrl_samples_the_conjugate_posterior() -> None:
 def test_a_reward_is_usable_from_the_round_after_its_delay() -> None:
     """With D = 3 the reward of round 0 counts in round 4, and not in round 3."""
     whole = [Past(t, t % 2, 0, 1.0, 3) for t in range(6)]
-    states = lived(ft.Ucb(), ft.Problem(2, 2, horizon=10), whole)
+    states = states_of(ft.Ucb(), ft.Problem(2, 2, horizon=10), whole)
     received = {t: int(state.rewards.counts.sum()) for t, state in states}
     assert received == {0: 0, 1: 0, 2: 0, 3: 0, 4: 1, 5: 2, 6: 3}

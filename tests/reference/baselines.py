@@ -27,7 +27,7 @@ def random_history(rounds: int, actions: int, seed: int) -> list[tuple[int, int,
     ]
 
 
-def lived(spec: Any, rounds: int, delay: int, seed: int = 0, actions: int = 3) -> Any:
+def run_with_delay(spec: Any, rounds: int, delay: int, seed: int = 0, actions: int = 3) -> Any:
     """Return the state, and what is known, after rounds in which rewards are late by `delay`."""
     state = start(spec, Problem(actions, 3, horizon=rounds))
     history = random_history(rounds, actions, seed)

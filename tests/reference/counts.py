@@ -24,7 +24,7 @@ class Past(NamedTuple):
     delay: int | None
 
 
-def story(trajectories: Trajectories, run: int) -> list[Past]:
+def history(trajectories: Trajectories, run: int) -> list[Past]:
     """Return the rounds of one run."""
     return [
         Past(t, int(action), int(signal), float(reward), None if delay < 0 else int(delay))

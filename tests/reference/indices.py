@@ -32,7 +32,7 @@ from tests.reference.optimism import algorithm_2
 
 
 class Setting(NamedTuple):
-    """What is told before the first round."""
+    """What is known before the first round."""
 
     actions: int
     signals: int

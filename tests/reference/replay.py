@@ -1,4 +1,4 @@
-"""Driving the verbs of a policy from a written story."""
+"""Drive the verbs of a policy with a given history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from foretell.types import Floats, Problem
 from tests.reference.counts import Past
 
 
-def lived(spec: Spec, problem: Problem, whole: list[Past]) -> Iterator[tuple[int, Any]]:
+def states_of(spec: Spec, problem: Problem, whole: list[Past]) -> Iterator[tuple[int, Any]]:
     """Yield each round with the policy's state at its start, everything due having arrived."""
     state = start(spec, problem)
     for one in whole:

@@ -56,7 +56,7 @@ def test_forgetting_and_restarting_pay_when_the_law_changes() -> None:
     assert batches["d-ts"].final.mean() < batches["ts"].final.mean()
 
 
-def test_knowing_the_changes_is_worth_more_than_any_window() -> None:
+def test_knowing_the_changes_beats_any_window() -> None:
     specs = ["oracle-psrl", "nsd-psrl(window=800)", "oracle-nsd"]
     batches = ft.simulate(ft.scenario("paper", delay=100), specs, 8000, 10)
     best = batches["oracle-psrl"].final.mean()

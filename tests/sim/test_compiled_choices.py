@@ -30,7 +30,7 @@ def spec_of(name: str) -> ft.Spec:
     return ft.policy(f"{name}(window=60)" if windowed else name)
 
 
-def lived(spec: ft.Spec, rewards: RewardKind) -> Any:
+def experienced_state(spec: ft.Spec, rewards: RewardKind) -> Any:
     """Return the state after a history with late rewards, and some signals still to come."""
     state = start(spec, ft.Problem(ACTIONS, SIGNALS, rewards))
     rng = np.random.default_rng(5)
@@ -59,7 +59,10 @@ def test_compiled_and_plain_choices_are_equal_to_the_byte(name: str) -> None:
 
     spec = spec_of(name)
     for rewards in ft.registered_policies()[spec.name].rewards:
-        fresh, old = start(spec, ft.Problem(ACTIONS, SIGNALS, rewards)), lived(spec, rewards)
+        fresh, old = (
+            start(spec, ft.Problem(ACTIONS, SIGNALS, rewards)),
+            experienced_state(spec, rewards),
+        )
         grown = grow(spec, old, ACTIONS, ft.Problem(ACTIONS + 2, SIGNALS + 1, rewards))
         write = compiled_choices(fresh)
         for state, t, actions in ((fresh, 0, 5), (old, ROUNDS, 5), (grown, ROUNDS, 7)):
@@ -76,7 +79,7 @@ def test_compiled_and_plain_choices_are_equal_to_the_byte(name: str) -> None:
 def test_choices_may_be_computed_in_threads(name: str) -> None:
     from foretell.sim.compiled import compiled_choices
 
-    states = [lived(ft.policy(name), "bounded") for _ in range(4)]
+    states = [experienced_state(ft.policy(name), "bounded") for _ in range(4)]
     eligible = np.ones(ACTIONS, np.bool_)
 
     def twenty(number: int) -> list[bytes]:
@@ -94,7 +97,7 @@ def test_choices_may_be_computed_in_threads(name: str) -> None:
 def test_other_random_numbers_than_those_of_sfc64_are_refused() -> None:
     from foretell.sim.compiled import compiled_choices
 
-    state = lived(ft.Ucb(), "bounded")
+    state = experienced_state(ft.Ucb(), "bounded")
     eligible = np.ones(ACTIONS, np.bool_)
     with pytest.raises(InvalidInput, match=r"SFC64, got PCG64: use"):
         compiled_choices(state)(state, 0, eligible, np.random.default_rng(0), 1, np.zeros(ACTIONS))

@@ -14,7 +14,7 @@ from foretell.sim.pending import (
     new_pending,
     take_due,
 )
-from tests.reference.sets import NaivePending
+from tests.reference.pending_and_window import NaivePending
 
 
 def taken(pending: Pending, t: int) -> list[tuple[int, int, int, float]]:

@@ -1,4 +1,4 @@
-"""What `simulate` promises: pairing, checkpoints, threads, and results that can be kept."""
+"""What `simulate` promises: pairing, checkpoints, threads, results to keep, and known regrets."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ RECIPE = ft.scenario(
     "paper", delay=ft.delays.GeometricDelay(10.0, lost=0.1), changes=ft.shifts(at=[40, 80])
 )
 SPECS = ["nsd-ucrl2(window=30)", "ucb", "nsd-psrl(window=30)"]
+PAPER_HORIZON, PAPER_RUNS = 8000, 50
 
 
 def simulated(specs: Any, horizon: Any = 120, runs: Any = 3, **settings: Any) -> Any:
     return ft.simulate(RECIPE, specs, horizon, runs, compiled=False, **settings)
 
 
-def assert_same_stories(one: Trajectories | None, other: Trajectories | None) -> None:
+def assert_same_trajectories(one: Trajectories | None, other: Trajectories | None) -> None:
     assert one is not None
     assert other is not None
     for field in Trajectories._fields:
@@ -45,14 +46,14 @@ def test_a_list_gives_the_same_batches_as_each_spec_alone(kept: ft.Batches) -> N
         alone = simulated(text, seed=4, trajectories=True)
         assert isinstance(alone, ft.Batch)
         assert alone.regret.tobytes() == kept[text].regret.tobytes()
-        assert_same_stories(alone.trajectories, kept[text].trajectories)
+        assert_same_trajectories(alone.trajectories, kept[text].trajectories)
 
 
 def test_policies_of_one_call_meet_the_same_world_and_the_same_luck() -> None:
     """Two policies that play alike see alike, though their own streams differ in use."""
     batches = simulated(["ucb", "sw-ucb", "sw-ucb(window=120)"], trajectories=True)
     for text in ("sw-ucb", "sw-ucb(window=120)"):
-        assert_same_stories(batches["ucb"].trajectories, batches[text].trajectories)
+        assert_same_trajectories(batches["ucb"].trajectories, batches[text].trajectories)
 
 
 def test_where_two_policies_play_the_same_action_they_see_the_same(kept: ft.Batches) -> None:
@@ -169,7 +170,7 @@ def test_batches_survive_a_file(kept: ft.Batches, tmp_path: Path) -> None:
         assert read.provenance == batch.provenance
         for field in ("rounds", "regret", "actions"):
             assert getattr(read, field).tobytes() == getattr(batch, field).tobytes()
-        assert_same_stories(read.trajectories, batch.trajectories)
+        assert_same_trajectories(read.trajectories, batch.trajectories)
 
 
 def test_a_single_batch_survives_a_file(tmp_path: Path) -> None:
@@ -280,3 +281,43 @@ def test_a_bar_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) -> No
 def test_an_error_in_one_run_ends_all() -> None:
     with pytest.raises(InvalidInput, match="never happens"):
         ft.simulate(ft.scenario("paper"), "ucb", 4000, 2, compiled=False)
+
+
+# --- the regret that the errata measured: ties are broken at random ------------------------------
+
+
+def final_regret(spec: str, delay: int) -> float:
+    return float(
+        ft.simulate(ft.scenario("paper", delay=delay), spec, PAPER_HORIZON, PAPER_RUNS).final.mean()
+    )
+
+
+@pytest.mark.compiled
+def test_a_saturated_index_pays_for_its_ties() -> None:
+    """At W = 400 every index is max U most of the time: 777, and 346 with first-index ties."""
+    assert 740 < final_regret("nsd-ucrl2(window=400)", 0) < 815
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("delay", "low", "high"), [(100, 435, 490), (500, 505, 575), (1000, 615, 695)]
+)
+def test_the_delay_costs_what_the_errata_measured(delay: int, low: float, high: float) -> None:
+    """462, 539 and 654 at W = 800; exact ties would give 444 and 470 for the last two."""
+    assert low < final_regret("nsd-ucrl2(window=800)", delay) < high
+
+
+@pytest.mark.compiled
+def test_uniform_play_pays_the_mean_gap_of_every_round() -> None:
+    gaps = [0.0, 0.28, 0.42, 0.36]
+    assert final_regret("uniform", 0) == pytest.approx(PAPER_HORIZON * sum(gaps) / 4, rel=0.01)
+
+
+@pytest.mark.compiled
+def test_oracles_that_know_more_pay_less() -> None:
+    recipe = ft.scenario("paper", delay=500)
+    names = ["oracle-nsd-nd", "oracle-ucb", "oracle-ucb-nd", "ucb"]
+    batches = ft.simulate(recipe, names, PAPER_HORIZON, PAPER_RUNS)
+    mean = {name: float(batches[name].final.mean()) for name in names}
+    assert mean["oracle-ucb-nd"] < mean["oracle-ucb"] < mean["ucb"]
+    assert mean["oracle-nsd-nd"] < mean["ucb"]

@@ -59,8 +59,8 @@ def test_on_par_allows_a_tenth() -> None:
     assert not none_worse([(curve(0.12), curve(0.1))]).holds
 
 
-def test_many_comparisons_are_told_by_those_nearest_to_failing() -> None:
+def test_many_comparisons_show_those_nearest_to_failing() -> None:
     pairs = [(curve(0.1), curve(0.2))] * 6 + [(curve(0.3), curve(0.2))]
-    told = all_better(pairs).measured
-    assert told.startswith("6 of 7 hold")
-    assert told.count("[") == 4
+    measured = all_better(pairs).measured
+    assert measured.startswith("6 of 7 hold")
+    assert measured.count("[") == 4

@@ -63,13 +63,13 @@ def test_a_scenario_of_ones_own_is_read_whole() -> None:
         ("horizon = 5\npolicies = []\nscenarios = []", "needs at least one policy and one"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
+def test_an_error_names_its_line(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(InvalidInput) as error:
         read_study(written(tmp_path, text))
     assert sentence in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no study file"):
         read_study(tmp_path / "nowhere.toml")

@@ -69,19 +69,19 @@ def test_values_are_shown_under_the_pointer(page: Page) -> None:
     chart = page.locator("figure[data-chart=fig2] .u-over")
     chart.scroll_into_view_if_needed()
     chart.hover(position={"x": 300, "y": 60})
-    told = page.locator("figure[data-chart=fig2] .readout").inner_text()
-    assert told.startswith("round ")
-    assert "nsd-ucrl2, W=400" in told
-    assert "[" in told
+    readout = page.locator("figure[data-chart=fig2] .readout").inner_text()
+    assert readout.startswith("round ")
+    assert "nsd-ucrl2, W=400" in readout
+    assert "[" in readout
 
 
 def test_a_policy_can_be_switched_off(page: Page) -> None:
     figure = page.locator("figure[data-chart=fig2]")
     figure.get_by_label("nsd-ucrl2, W=400").uncheck()
     figure.locator(".u-over").hover(position={"x": 300, "y": 60})
-    told = figure.locator(".readout").inner_text()
-    assert "W=400" not in told
-    assert "W=800" in told
+    readout = figure.locator(".readout").inner_text()
+    assert "W=400" not in readout
+    assert "W=800" in readout
 
 
 def test_the_scale_can_be_switched(page: Page) -> None:

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import apsw
 import click
 
-from tests.torture import faults, flips, web
+from tests.torture import bit_flips, faults, web
+from tests.torture.bit_flips import Findings
 from tests.torture.crash import CrashLoop
 from tests.torture.examine import Totals
-from tests.torture.flips import Findings
-from tests.torture.power import PowerCuts, without_sync
+from tests.torture.power_cuts import PowerCuts, without_sync
 
 Tell = Callable[[Any], None]
 HEAD = (
@@ -233,7 +233,7 @@ def main(out: Path, kills: int, seed: int, only: tuple[str, ...]) -> None:
             click.echo("flipped bits")
             (folder / "flips").mkdir()
             findings = asyncio.run(
-                flips.run(
+                bit_flips.run(
                     folder / "flips",
                     seed,
                     rows=4,

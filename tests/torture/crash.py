@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from tests.torture.examine import Totals, examine
-from tests.torture.power import remove
+from tests.torture.power_cuts import remove
 from tests.torture.server import LENGTH, Start
 from tests.torture.traffic import Traffic
 from tests.torture.verbs import Body, NoAnswer, Refused

@@ -1,7 +1,7 @@
 """A disk that can lose power, run full or fail: a layer under the database.
 
 Every file is written for real, so that whoever reads sees everything, as from the page cache of a
-machine that runs. Beside it the disk keeps what would be there after the power has gone: the
+machine that runs. Next to it the disk keeps what would be there after the power has gone: the
 content at the last sync, and in `pending` what was written since, in order. A sync that fails
 says so once and forgets what it could not write, as Linux does: it stays in the cache, and no
 later sync writes it.

@@ -22,11 +22,11 @@ from foretell.service.log.sqlite import committer
 from foretell.service.model.errors import LogClosed
 from tests.torture.disk import LOSSES, Disk, Fault, Loss
 from tests.torture.examine import Totals, examine
-from tests.torture.power import abandon
+from tests.torture.power_cuts import abandon
 from tests.torture.traffic import Traffic
 from tests.torture.verbs import Within
 
-PATIENCE = 60.0
+STUCK_SECONDS = 60.0
 """Seconds in which a log must open again."""
 
 
@@ -43,7 +43,7 @@ def quickly() -> Iterator[None]:
 
 async def until(holds: Callable[[], bool]) -> bool:
     """Wait until something holds, and return whether it did in time."""
-    for _ in range(int(PATIENCE / 0.01)):
+    for _ in range(int(STUCK_SECONDS / 0.01)):
         if holds():
             return True
         await asyncio.sleep(0.01)

@@ -16,8 +16,8 @@ from foretell.protocol import FeedbackItem, Silence
 from foretell.traffic import service
 from foretell.traffic.faults import Faults
 from foretell.traffic.plan import make_plan
-from tests.service.server import KEY, Server
-from tests.traffic.inside import inside
+from tests.service.server_process import KEY, Server
+from tests.traffic.engine_service import engine_service
 from tests.traffic.scripted import driven
 
 pytestmark = [pytest.mark.compiled, pytest.mark.slow]
@@ -95,7 +95,7 @@ def test_an_engine_counts_every_event_once_whatever_goes_wrong(
     )
 
     async def drive() -> list[str]:
-        async with inside(tmp_path / "test.db", 1000.0) as engine:
+        async with engine_service(tmp_path / "test.db", 1000.0) as engine:
             driving = await driven(plan, engine)
             return [sentence for run in driving.runs for sentence in run.miscounts]
 
@@ -105,7 +105,7 @@ def test_an_engine_counts_every_event_once_whatever_goes_wrong(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--policy", "oracle-nsd"), "told what nobody knows"),
+        (("--policy", "oracle-nsd"), "needs what nobody knows"),
         (("--key", "ftk_a-key-that-nobody-has-made"), "the service answered 401"),
         (("--url", "http://127.0.0.1:9"), "cannot be reached"),
     ],

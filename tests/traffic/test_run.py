@@ -62,7 +62,7 @@ def test_the_first_repeat_of_the_lab_is_the_simulation() -> None:
     assert np.array_equal(Lab(plan()).regret(range(RUNS), 200)[:, 0], simulated.final)
 
 
-def test_a_server_that_always_plays_one_action_is_told_from_the_lab() -> None:
+def test_a_server_that_always_plays_one_action_differs_from_the_lab() -> None:
     worst = plan(name="paper-stationary")
     traffic = asyncio.run(driven(worst, Scripted(lambda number, t: 2)))
     found = compare(traffic, Lab(traffic.plan))

@@ -88,6 +88,6 @@ def test_every_named_scenario_can_be_drawn(name: str) -> None:
     np.testing.assert_allclose(world.laws.sum(axis=2), 1.0)
 
 
-def test_a_scenario_says_what_a_policy_is_told() -> None:
+def test_a_scenario_states_the_problem_of_a_policy() -> None:
     recipe = SCENARIOS[8]
     assert recipe.problem(50, (3,)) == ft.Problem(4, 3, "gaussian", 50, (3,))

@@ -13,7 +13,7 @@ from foretell.policies.parts.reward_window import (
     window_add,
     window_drop_before,
 )
-from tests.reference.sets import NaiveLatest
+from tests.reference.pending_and_window import NaiveLatest
 
 rounds_in_any_order = st.lists(st.integers(0, 400), unique=True, max_size=120)
 

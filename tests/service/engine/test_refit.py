@@ -13,14 +13,14 @@ from foretell.policies.registry import registered_policies
 from foretell.service.engine import refit, replay
 from foretell.service.model import snapshot
 from foretell.service.model.errors import Conflict
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
 ORDER_FREE = ["kl-ucb", "nsd-kl", "nsd-ucrl2(window=7)", "nsd-psrl", "ts", "ucb"]
 
 
-def lived(served: Served, name: str, **fields: Any) -> None:
-    """Live through the same, with decisions of given actions."""
+def run_campaign(served: Served, name: str, **fields: Any) -> None:
+    """Create a campaign and run it: always the same decisions and feedback."""
     served.create(name, **({"signal_window": 1.0, "reward_window": 2.0} | fields))
     for t in range(20):
         one = served.decide(name, eligible=["ab"[t % 2]]).decision_id
@@ -36,10 +36,10 @@ def kinds(served: Served, name: str = "c") -> list[str]:
 
 
 @pytest.mark.parametrize("policy", LIVE)
-def test_another_policy_reads_the_log_anew(tmp_path: Path, policy: str) -> None:
+def test_another_policy_reads_the_whole_log_again(tmp_path: Path, policy: str) -> None:
     with Served(tmp_path / "a.db") as served:
-        lived(served, "c", policy="uniform")
-        lived(served, "other", policy="nsd-adaptive")
+        run_campaign(served, "c", policy="uniform")
+        run_campaign(served, "other", policy="nsd-adaptive")
         untouched = served.digest("other")
         report = served.report()
         served.patch(policy=policy)
@@ -63,10 +63,10 @@ def test_a_policy_that_comes_later_knows_as_much_as_one_from_the_beginning(
     tmp_path: Path, policy: str
 ) -> None:
     with Served(tmp_path / "a.db") as served:
-        lived(served, "switched", policy="uniform")
+        run_campaign(served, "switched", policy="uniform")
         served.patch("switched", policy=policy)
     with Served(tmp_path / "b.db") as fresh:
-        lived(fresh, "switched", policy=policy)
+        run_campaign(fresh, "switched", policy=policy)
         assert served.fingerprint("switched") == fresh.fingerprint("switched")
 
 
@@ -86,7 +86,7 @@ def test_a_change_of_a_rule_is_a_logged_refit(
     tmp_path: Path, policy: str, change: dict[str, Any]
 ) -> None:
     with Served(tmp_path / "a.db") as served:
-        lived(served, "c", policy=policy)
+        run_campaign(served, "c", policy=policy)
         served.patch(**change)
         record = served.records()[-1]
         assert (record.type, record.body["why"]) == ("refit", f"changed: {next(iter(change))}")
@@ -98,7 +98,7 @@ def test_a_change_of_a_rule_is_a_logged_refit(
         found = served.report()
         state = served.fingerprint()
     with Served(tmp_path / "b.db") as fresh:
-        lived(fresh, "c", policy=policy, **change)
+        run_campaign(fresh, "c", policy=policy, **change)
         expected = fresh.report()
         assert found.signals == expected.signals
         assert found.counts == expected.counts
@@ -115,7 +115,7 @@ def test_a_longer_window_does_not_open_what_has_closed(
     tmp_path: Path, policy: str, change: dict[str, Any]
 ) -> None:
     with Served(tmp_path / "a.db") as served:
-        lived(served, "c", policy=policy)
+        run_campaign(served, "c", policy=policy)
         before, known = served.report(), served.fingerprint()
         served.patch(**change)
         after = served.report()
@@ -163,7 +163,7 @@ def test_windows_that_were_made_longer_one_after_the_other(tmp_path: Path) -> No
 
 def test_changes_of_anything_else_are_no_refit(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
-        lived(served, "c", policy="nsd-kl")
+        run_campaign(served, "c", policy="nsd-kl")
         before = served.fingerprint()
         served.patch(explore=0.5, holdout=0.1, sticky=True)
         served.patch(signal_window=1.0)
@@ -171,7 +171,7 @@ def test_changes_of_anything_else_are_no_refit(tmp_path: Path) -> None:
         assert served.fingerprint() == before
 
 
-def test_a_change_of_nothing_leaves_no_line(tmp_path: Path) -> None:
+def test_a_change_of_nothing_leaves_no_record(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         made = served.create(explore=0.1)
         assert served.patch() == made
@@ -180,7 +180,7 @@ def test_a_change_of_nothing_leaves_no_line(tmp_path: Path) -> None:
         assert kinds(served) == ["created"]
 
 
-def test_a_decision_is_told_with_the_policy_that_made_it(tmp_path: Path) -> None:
+def test_the_history_of_a_decision_names_the_policy_that_made_it(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create(policy="nsd-psrl")
         first = served.decide(decision_key="k")
@@ -278,7 +278,7 @@ def test_another_version_of_the_policies_is_refit_and_logged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Served(tmp_path / "a.db") as served:
-        lived(served, "c", policy="nsd-adaptive")
+        run_campaign(served, "c", policy="nsd-adaptive")
         served.restart()
         assert "refit" not in kinds(served)
         for module in (snapshot, refit):

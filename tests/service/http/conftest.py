@@ -15,7 +15,7 @@ from foretell import protocol
 from foretell.service.engine import Engine
 from foretell.service.http import Limits, app
 from foretell.service.http.operation import Operation
-from tests.service.http.standin import KEYS, StandIn
+from tests.service.http.fake_engine import KEYS, FakeEngine
 
 JSON = {"Content-Type": "application/json"}
 CAMPAIGN = {"name": "hero", "actions": ["a", "b"], "signals": ["none", "click"]}
@@ -26,7 +26,7 @@ class Served:
 
     def __init__(
         self,
-        engine: Engine | StandIn,
+        engine: Engine | FakeEngine,
         keys: dict[protocol.Scope, str],
         portal: BlockingPortal,
         limits: Limits,
@@ -71,16 +71,16 @@ def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 @pytest.fixture
 def broken(portal: BlockingPortal) -> Served:
     """A service in memory, which a test may break."""
-    return Served(StandIn(), dict(KEYS), portal, SMALL)
+    return Served(FakeEngine(), dict(KEYS), portal, SMALL)
 
 
-@pytest.fixture(params=["stand-in", "engine"])
+@pytest.fixture(params=["fake engine", "engine"])
 def served(
     request: pytest.FixtureRequest, portal: BlockingPortal, tmp_path: Path
 ) -> Iterator[Served]:
     """A service: one in memory, and the real one."""
-    if request.param == "stand-in":
-        yield Served(StandIn(), dict(KEYS), portal, SMALL)
+    if request.param == "fake engine":
+        yield Served(FakeEngine(), dict(KEYS), portal, SMALL)
         return
     admin = "ftk_the-first-key-of-this-test"
 

@@ -12,7 +12,7 @@ from foretell import protocol
 from foretell.service.http.operation import Operation
 from foretell.service.http.routes import OPERATIONS
 from tests.service.http.conftest import SMALL, Served, check_problem, send
-from tests.service.http.standin import StandIn
+from tests.service.http.fake_engine import FakeEngine
 
 SCOPES: tuple[protocol.Scope, ...] = get_args(protocol.Scope)
 
@@ -87,7 +87,7 @@ def test_the_key_is_looked_at_before_the_body(broken: Served) -> None:
     assert answer.status_code == 401
 
 
-def test_a_revoked_key_is_worth_nothing(served: Served) -> None:
+def test_a_revoked_key_is_refused(served: Served) -> None:
     made = served.call("POST", "/v1/keys", json={"name": "x", "scopes": ["read"]}).json()
     headers = {"Authorization": f"Bearer {made['key']}"}
     assert served.client.get("/v1/campaigns", headers=headers).status_code == 200
@@ -122,15 +122,15 @@ def test_more_requests_than_are_allowed_at_once_are_429(
 ) -> None:
     inside, go_on, full = [], asyncio.Event(), asyncio.Event()
 
-    async def wait(self: StandIn, name: str) -> protocol.CampaignReport:
+    async def wait(self: FakeEngine, name: str) -> protocol.CampaignReport:
         inside.append(name)
         if len(inside) == SMALL.in_flight:
             full.set()
         await go_on.wait()
         return await report(self, name)
 
-    report = StandIn.report
-    monkeypatch.setattr(StandIn, "report", wait)
+    report = FakeEngine.report
+    monkeypatch.setattr(FakeEngine, "report", wait)
     broken.decision()
     portal = broken.client.portal
     assert portal is not None
@@ -148,7 +148,7 @@ def test_more_requests_than_are_allowed_at_once_are_429(
             alive = await client.get("/livez")
             go_on.set()
             codes = [(await one).status_code for one in first] + [alive.status_code]
-            monkeypatch.setattr(StandIn, "report", report)
+            monkeypatch.setattr(FakeEngine, "report", report)
             codes.append((await client.get(path, headers=headers)).status_code)
             return codes, refused
 

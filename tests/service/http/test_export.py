@@ -13,22 +13,22 @@ from foretell import protocol
 from foretell.service.http.export import COLUMNS
 from foretell.service.http.responses import BrokenStream
 from tests.service.http.conftest import Served, check_problem
-from tests.service.http.standin import NOW, StandIn
+from tests.service.http.fake_engine import NOW, FakeEngine
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 QUOTED = "what a message may quote"
 
 
-def test_the_log_is_exported_line_by_line(served: Served) -> None:
+def test_the_log_is_exported_record_by_record(served: Served) -> None:
     decision = served.decision()
     served.call("POST", f"/v1/decisions/{decision}/reward", json={"value": 0.5, "event_id": "r"})
     answer = served.call("GET", "/v1/campaigns/hero/export", "read")
     assert answer.headers["content-type"] == "application/x-ndjson"
-    lines = [json.loads(line) for line in answer.text.splitlines()]
-    assert [line["type"] for line in lines] == ["created", "decision", "reward"]
+    records = [json.loads(line) for line in answer.text.splitlines()]
+    assert [record["type"] for record in records] == ["created", "decision", "reward"]
     page = served.call("GET", "/v1/campaigns/hero/events", "read").json()["events"]
-    assert lines == page
+    assert records == page
 
 
 def test_the_log_is_exported_as_a_table(served: Served, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_an_unknown_campaign_is_404_in_any_format(served: Served) -> None:
 
 def test_a_large_log_is_sent_in_pieces(broken: Served) -> None:
     broken.decision()
-    assert isinstance(broken.engine, StandIn)
+    assert isinstance(broken.engine, FakeEngine)
     records = [
         protocol.RecordView(seq, NOW, "reward", {"value": 1.0, "x": "y" * 50})
         for seq in range(20_000)
@@ -105,7 +105,7 @@ def test_without_duckdb_a_table_is_501_and_says_what_to_install(
     ]
 
 
-async def _break(self: StandIn, name: str) -> AsyncIterator[protocol.RecordView]:
+async def _break(self: FakeEngine, name: str) -> AsyncIterator[protocol.RecordView]:
     for seq in range(5_000):
         yield protocol.RecordView(seq, NOW, "x", {})
     raise RuntimeError(QUOTED)
@@ -115,7 +115,7 @@ def test_an_export_that_breaks_is_cut_off_and_logged(
     broken: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken.decision()
-    monkeypatch.setattr(StandIn, "export", _break)
+    monkeypatch.setattr(FakeEngine, "export", _break)
     with pytest.raises(BrokenStream):
         broken.call("GET", "/v1/campaigns/hero/export")
     assert "RuntimeError" in caplog.text

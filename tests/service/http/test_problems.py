@@ -12,7 +12,7 @@ import pytest
 from foretell import protocol
 from foretell.service.model import errors as problems
 from tests.service.http.conftest import CAMPAIGN, Served, check_problem, post
-from tests.service.http.standin import StandIn
+from tests.service.http.fake_engine import FakeEngine
 
 ROOT = Path(__file__).parents[3]
 
@@ -43,7 +43,7 @@ def test_the_words_that_would_do_are_listed(
 
 def test_a_closed_log_is_503_and_not_ready(broken: Served) -> None:
     decision = broken.decision()
-    assert isinstance(broken.engine, StandIn)
+    assert isinstance(broken.engine, FakeEngine)
     broken.engine.open = False
     for path, body in (
         ("/v1/campaigns/hero/decisions", {}),
@@ -64,10 +64,10 @@ def test_a_closed_log_is_503_and_not_ready(broken: Served) -> None:
 def test_an_unknown_failure_says_nothing_and_logs_where(
     broken: Served, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(self: StandIn, campaign: protocol.NewCampaign) -> protocol.CampaignView:
+    async def fail(self: FakeEngine, campaign: protocol.NewCampaign) -> protocol.CampaignView:
         raise KeyError(campaign.name)
 
-    monkeypatch.setattr(StandIn, "create", fail)
+    monkeypatch.setattr(FakeEngine, "create", fail)
     answer = broken.call("POST", "/v1/campaigns", json=CAMPAIGN)
     assert answer.status_code == 500
     assert answer.json()["type"] == "urn:foretell:problem:internal"

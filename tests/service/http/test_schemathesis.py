@@ -18,7 +18,7 @@ HEADERS = {"Authorization": f"Bearer {KEY}"}
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """A real server with the real engine."""
-    command = [sys.executable, "-m", "tests.service.http.serve", str(tmp_path), KEY]
+    command = [sys.executable, "-m", "tests.service.http.live_server", str(tmp_path), KEY]
     with subprocess.Popen(
         command, cwd=HERE.parents[2], stdout=subprocess.PIPE, text=True
     ) as server:

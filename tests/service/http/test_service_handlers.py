@@ -11,7 +11,7 @@ from starlette.types import Message
 
 from foretell import protocol
 from tests.service.http.conftest import Served
-from tests.service.http.standin import StandIn
+from tests.service.http.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
@@ -29,7 +29,7 @@ def test_a_backup_can_be_restored(served: Served) -> None:
     assert answer.status_code == 200, answer.text
     assert answer.json()["head"] > 0
     assert served.call("GET", f"/v1/decisions/{decision}").status_code == 200
-    if isinstance(served.engine, StandIn):
+    if isinstance(served.engine, FakeEngine):
         assert served.engine.restored == copy.content
     else:
         page = served.call("GET", "/v1/campaigns/hero/events").json()
@@ -73,7 +73,7 @@ def test_an_upload_that_is_cut_off_changes_nothing(broken: Served) -> None:
         "headers": [(b"authorization", key), (b"content-type", b"application/vnd.sqlite3")],
     }
     asyncio.run(broken.client.app(scope, receive, send))  # type: ignore[arg-type]
-    assert isinstance(broken.engine, StandIn)
+    assert isinstance(broken.engine, FakeEngine)
     assert (sent, broken.engine.restored) == ([], b"")
     assert 'operation="restore",status="499"' in broken.client.get("/metrics").text
 
@@ -82,10 +82,10 @@ def test_an_upload_that_is_cut_off_changes_nothing(broken: Served) -> None:
 def test_no_room_for_a_backup_is_413(
     broken: Served, monkeypatch: pytest.MonkeyPatch, number: int, status: int
 ) -> None:
-    async def full(self: StandIn, path: str) -> protocol.Restored:
+    async def full(self: FakeEngine, path: str) -> protocol.Restored:
         raise OSError(number, os.strerror(number), "/srv/foretell.db")
 
-    monkeypatch.setattr(StandIn, "restore", full)
+    monkeypatch.setattr(FakeEngine, "restore", full)
     media = {"Content-Type": "application/vnd.sqlite3"}
     answer = broken.call("POST", "/v1/restore", content=b"SQLite format 3\0", headers=media)
     assert answer.status_code == status

@@ -8,7 +8,7 @@ import pytest
 
 from foretell.service.model.counters import Counters
 from foretell.service.model.outcome import Outcome
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 SECOND = 1_000_000
 

@@ -14,7 +14,7 @@ from foretell import protocol
 from foretell.service.engine import Engine
 from foretell.service.model import decider
 from foretell.service.model.campaign import Campaign
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 POLICIES = (
     "nsd-ucrl2",

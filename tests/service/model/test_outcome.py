@@ -10,7 +10,7 @@ import pytest
 
 from foretell import protocol
 from foretell.service.model.errors import NotFound, Unusable
-from tests.service.served import GRID, START, Served
+from tests.service.engine_driver import GRID, START, Served
 
 WINDOWS: dict[str, Any] = {"signal_window": 1.0, "reward_window": 2.0}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 
 def test_delays_are_those_of_the_first_arrival_for_each_decision(tmp_path: Path) -> None:

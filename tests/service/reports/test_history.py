@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 
 def test_every_record_about_a_decision_has_its_id(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.service.served import SECOND, Served
+from tests.service.engine_driver import SECOND, Served
 
 CLICK = (0.3, 0.5)
 """How likely a click is, by action."""
@@ -17,10 +17,10 @@ SIGNAL_WINDOW, REWARD_WINDOW = 8.0, 16.0
 TICKS, PER_TICK = 45, 16
 
 
-class Outcome(NamedTuple):
-    """What becomes of a decision, and when; known to the test alone."""
+class Visit(NamedTuple):
+    """A decision and what becomes of it, and when; known to the test alone."""
 
-    made: int
+    decided_at: int
     action: int
     click: bool
     conversion: bool
@@ -28,10 +28,10 @@ class Outcome(NamedTuple):
     converted_at: int
 
     def signal_closed(self, now: int) -> bool:
-        return now >= self.made + SIGNAL_WINDOW * SECOND
+        return now >= self.decided_at + SIGNAL_WINDOW * SECOND
 
     def reward_closed(self, now: int) -> bool:
-        return now >= self.made + REWARD_WINDOW * SECOND
+        return now >= self.decided_at + REWARD_WINDOW * SECOND
 
 
 class Arrival(NamedTuple):
@@ -51,7 +51,7 @@ class Early:
     def __init__(self, served: Served, policy: str, seed: int, **fields: Any) -> None:
         self.served = served
         self.rng = np.random.default_rng(seed)
-        self.outcomes: list[Outcome] = []
+        self.visits: list[Visit] = []
         self.ids: list[str] = []
         self.waiting: list[Arrival] = []
         self.arrivals: list[Arrival] = []
@@ -82,7 +82,7 @@ class Early:
         converted = clicked + int(self.rng.random() * 4 * SECOND)
         t = len(self.ids)
         self.ids.append(decision_id)
-        self.outcomes.append(Outcome(now, action, click, conversion, clicked, converted))
+        self.visits.append(Visit(now, action, click, conversion, clicked, converted))
         self.waiting += [Arrival(clicked, t, "click")] * click
         self.waiting += [Arrival(converted, t, "conversion")] * conversion
 

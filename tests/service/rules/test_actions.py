@@ -12,7 +12,7 @@ from foretell.errors import InvalidInput
 from foretell.policies.registry import registered_policies
 from foretell.policies.state import leaves
 from foretell.service.model.errors import Conflict, NotFound, Unusable
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
 
@@ -151,7 +151,7 @@ def test_a_campaign_has_so_many_actions_and_signals_and_no_more(
         ({"policy": "nsd-adaptive(window=3)"}, "nsd-adaptive has no fields, got 'window'"),
     ],
 )
-def test_a_setup_that_cannot_be_is_refused_in_a_sentence(
+def test_an_invalid_configuration_is_refused_in_one_sentence(
     tmp_path: Path, fields: dict[str, Any], said: str
 ) -> None:
     with Served(tmp_path / "a.db") as served, pytest.raises(InvalidInput, match=said):

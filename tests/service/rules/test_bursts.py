@@ -11,7 +11,7 @@ import pytest
 from foretell.policies.registry import policy, registered_policies, start
 from foretell.policies.verbs import has, indices
 from foretell.types import Problem
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 ACTIONS = ["a", "b", "c", "d", "e"]
 INDEX = [

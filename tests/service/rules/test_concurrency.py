@@ -11,7 +11,7 @@ import pytest
 
 from foretell import protocol
 from foretell.service.log.sqlite.committer import Committer
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 
 @pytest.mark.slow

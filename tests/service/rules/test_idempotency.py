@@ -10,7 +10,7 @@ import pytest
 
 from foretell import protocol
 from foretell.service.model.errors import Conflict, NotFound, Unusable
-from tests.service.served import START, Served
+from tests.service.engine_driver import START, Served
 
 
 def _go_on() -> None:

@@ -9,14 +9,14 @@ import pytest
 
 from foretell.policies.state import fingerprint
 from tests.model.recorder import heard, recorders
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 WINDOWS: dict[str, Any] = {"signal_window": 1.0, "reward_window": 2.0}
 UNDOING = ["ucb", "kl-ucb", "nsd-kl", "nsd-ucrl2(window=9)", "nsd-psrl", "ts", "sw-ucb"]
 READING = ["nsd-adaptive", "nsd-kl-glr", "d-ucb", "d-ts", "glr-kl-ucb", "metabio", "exp3s"]
 
 
-def lived(served: Served, policy: str, *, late: bool, name: str) -> None:
+def run_campaign(served: Served, policy: str, *, late: bool, name: str) -> None:
     """Decide five times, and report the same after the windows or before."""
     served.create(name, policy=policy, **WINDOWS)
     ids = [served.decide(name, eligible=["ab"[t % 2]]).decision_id for t in range(5)]
@@ -32,8 +32,8 @@ def lived(served: Served, policy: str, *, late: bool, name: str) -> None:
 @pytest.mark.parametrize("policy", UNDOING)
 def test_policies_that_can_undo_apply_what_is_late_at_once(tmp_path: Path, policy: str) -> None:
     with Served(tmp_path / "a.db") as served:
-        lived(served, policy, late=True, name="late")
-        lived(served, policy, late=False, name="timely")
+        run_campaign(served, policy, late=True, name="late")
+        run_campaign(served, policy, late=False, name="timely")
         assert served.fingerprint("late") == served.fingerprint("timely")
         counts = served.report("late").counts
         assert (counts.late, counts.revisions) == (6, 0)
@@ -63,23 +63,23 @@ def test_what_a_stream_policy_has_read_stays_read_until_a_refit(
         served.run(served.engine.refit("c"))
         assert served.report().counts.revisions == 0
         assert served.fingerprint() != read
-        end_refit = served.digest()
+        refitted = served.digest()
         served.restart()
-        assert served.digest() == end_refit == served.rebuilt().digest()
+        assert served.digest() == refitted == served.rebuilt().digest()
 
 
-def test_a_refit_tells_a_stream_policy_what_it_would_have_been_told_in_time(
+def test_a_refit_delivers_to_a_stream_policy_what_came_too_late(
     tmp_path: Path,
 ) -> None:
     with recorders(), Served(tmp_path / "a.db") as served:
-        lived(served, "recorder", late=True, name="late")
+        run_campaign(served, "recorder", late=True, name="late")
         served.run(served.engine.refit("late"))
-        lived(served, "recorder", late=False, name="timely")
+        run_campaign(served, "recorder", late=False, name="timely")
         served.run(served.engine.refit("timely"))
         assert heard(served.state("late")) == heard(served.state("timely"))
 
 
-def test_a_stream_policy_that_can_undo_rewards_is_told_of_late_ones(tmp_path: Path) -> None:
+def test_late_rewards_are_delivered_to_a_stream_policy_that_can_undo_them(tmp_path: Path) -> None:
     with recorders(), Served(tmp_path / "a.db") as served:
         served.create(policy="recorder-correctable", **WINDOWS)
         one = served.decide(eligible=["a"]).decision_id

@@ -8,7 +8,7 @@ import pytest
 
 from foretell.errors import InvalidInput
 from foretell.policies.registry import registered_policies
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
 LAB = [name for name, known in registered_policies().items() if known.lab_only]
@@ -51,7 +51,7 @@ def test_every_policy_runs_live(tmp_path: Path, policy: str, signal: str, reward
 
 
 @pytest.mark.parametrize("policy", LAB)
-def test_policies_that_are_told_what_nobody_knows_are_refused(tmp_path: Path, policy: str) -> None:
+def test_policies_that_need_the_change_points_are_refused(tmp_path: Path, policy: str) -> None:
     with Served(tmp_path / "a.db") as served:
         with pytest.raises(InvalidInput) as caught:
             served.create(policy=policy)

@@ -17,7 +17,7 @@ from foretell.service.model.campaign import Campaign
 from foretell.service.model.decider import TABLE_DRAWS, Decider
 from foretell.service.model.events import Decided
 from foretell.types import Floats, Problem
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 ACTIONS = ["a", "b", "c", "d"]
 SUBSETS: list[list[str] | None] = [None, ["a", "b", "c"], ["b", "d"], ["c"]]
@@ -85,11 +85,11 @@ def weighted_deviation(drawn: list[Drawn], action: str) -> float:
     return abs(weights.sum() - eligible) / max(spread, 1.0)
 
 
-KEPT, MADE_ANEW = 0.0, 1e9
-CASES = [(name, MADE_ANEW if name in INDEX else KEPT) for name in LIVE] + [
+KEPT, MADE_EACH_TIME = 0.0, 1e9
+CASES = [(name, MADE_EACH_TIME if name in INDEX else KEPT) for name in LIVE] + [
     ("nsd-kl", KEPT),
     ("nsd-kl-glr", KEPT),
-    ("exp3s", MADE_ANEW),
+    ("exp3s", MADE_EACH_TIME),
 ]
 
 

@@ -13,6 +13,7 @@ from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, observe, play
 from foretell.service.model import outcome
 from foretell.types import Problem
+from tests.service.engine_driver import Served
 from tests.service.rules.early_feedback import (
     CLICK,
     CONVERSION,
@@ -21,7 +22,6 @@ from tests.service.rules.early_feedback import (
     Early,
     deviation,
 )
-from tests.service.served import Served
 
 SEEDS = range(20)
 FAR = 4.5
@@ -64,15 +64,15 @@ def test_early_clicks_and_conversions_neither_bias_nor_alarm(tmp_path: Path, nam
                 _is_the_truth_of_what_has_closed(early, now)
                 if number % 10 == 9:
                     assert served.run(served.engine.changes("c")).changes == []
-            assert served.fingerprint() == fingerprint(_told_in_order(name, early, now))
+            assert served.fingerprint() == fingerprint(_state_in_order(name, early, now))
             assert found(served.state()) == 0, f"seed {seed}"
-            assert found(_told_on_arrival(name, early)) > 0, f"seed {seed} has no power"
+            assert found(_state_on_arrival(name, early)) > 0, f"seed {seed} has no power"
 
 
 def _is_the_truth_of_what_has_closed(early: Early, now: int) -> None:
     """Reports hold exactly the decisions whose windows have closed, and the truth about them."""
     report = early.served.report()
-    closed = [one for one in early.outcomes if one.signal_closed(now)]
+    closed = [one for one in early.visits if one.signal_closed(now)]
     for signal, row in enumerate(report.signals):
         assert row.count == sum(one.click == signal for one in closed)
         paid = [one for one in closed if one.click == signal and one.reward_closed(now)]
@@ -127,15 +127,18 @@ def test_counting_conversions_when_they_come_would_overstate_theta(
         assert worst(Early(served, "uniform", 0)) > FAR
 
 
-def _told_in_order(name: str, early: Early, now: int) -> Any:
+def _state_in_order(name: str, early: Early, now: int) -> Any:
     """Let a policy hear the truth about every decision when its windows close."""
     state = start(policy(name), Problem(2, 2))
     happens: list[tuple[int, int, int]] = []
-    for t, one in enumerate(early.outcomes):
-        closes = (one.made + round(SIGNAL_WINDOW * 1e6), one.made + round(REWARD_WINDOW * 1e6))
-        happens += [(closes[0], 0, t), (closes[1], 1, t), (one.made, 2, t)]
+    for t, one in enumerate(early.visits):
+        closes = (
+            one.decided_at + round(SIGNAL_WINDOW * 1e6),
+            one.decided_at + round(REWARD_WINDOW * 1e6),
+        )
+        happens += [(closes[0], 0, t), (closes[1], 1, t), (one.decided_at, 2, t)]
     for at, what, t in sorted(happens):
-        one = early.outcomes[t]
+        one = early.visits[t]
         if at > now:
             break
         if what == 0:
@@ -147,16 +150,16 @@ def _told_in_order(name: str, early: Early, now: int) -> Any:
     return state
 
 
-def _told_on_arrival(name: str, early: Early) -> Any:
+def _state_on_arrival(name: str, early: Early) -> Any:
     """Let a policy hear of clicks when they come, and of silence when its window closes."""
     state = start(policy(name), Problem(2, 2))
     happens: list[tuple[float, int, int]] = []
-    for t, one in enumerate(early.outcomes):
-        happens.append((one.made, t, -1))
-        heard = one.clicked_at if one.click else one.made + 8_000_000
+    for t, one in enumerate(early.visits):
+        happens.append((one.decided_at, t, -1))
+        heard = one.clicked_at if one.click else one.decided_at + 8_000_000
         happens.append((heard + 0.5, t, int(one.click)))
     for _, t, signal in sorted(happens):
-        action = early.outcomes[t].action
+        action = early.visits[t].action
         if signal < 0:
             play(state, t, action)
         else:

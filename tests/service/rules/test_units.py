@@ -9,7 +9,7 @@ import pytest
 from foretell.service.engine.verify import verify_database
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.model.events import Decided
-from tests.service.served import Served
+from tests.service.engine_driver import Served
 
 UNIT = "jane.doe@example.org"
 CONTEXT = "likes-long-novels"

@@ -1,4 +1,4 @@
-"""An engine without its web face, as a service; and servers that do not use what they are told."""
+"""An engine without HTTP, as a service; and servers that ignore what they are sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foretell import protocol
 from foretell.service.engine import Engine
 
 
-class Inside:
+class EngineService:
     """Asks an engine in the same process."""
 
     def __init__(self, engine: Engine) -> None:
@@ -37,10 +37,10 @@ class Inside:
 
 
 @asynccontextmanager
-async def inside(path: Path, time_scale: float) -> AsyncIterator[Inside]:
+async def engine_service(path: Path, time_scale: float) -> AsyncIterator[EngineService]:
     """Open an engine on a new database, relaxed: the disk is not what is tested."""
     engine = await Engine.open(path, time_scale=time_scale, durability="relaxed")
     try:
-        yield Inside(engine)
+        yield EngineService(engine)
     finally:
         await engine.close()

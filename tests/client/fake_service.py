@@ -1,4 +1,4 @@
-"""A small stand-in for the service: real HTTP, the contract in short, and faults on command."""
+"""A small fake of the service: real HTTP, the contract in short, and faults on command."""
 
 from __future__ import annotations
 

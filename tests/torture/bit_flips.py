@@ -27,7 +27,7 @@ from foretell.service.engine import Engine
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
 from tests.torture.pages import owners_of_pages, spans
-from tests.torture.power import abandon, remove
+from tests.torture.power_cuts import abandon, remove
 
 CAMPAIGNS = ("one", "two")
 NAMED = {

@@ -80,7 +80,7 @@ def test_another_format_is_not_read_either(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [apsw.CantOpenError(), apsw.ReadOnlyError()])
 def test_a_folder_that_cannot_be_written_is_named_as_the_reason(error: apsw.Error) -> None:
-    """SQLite needs to write beside a database to read it; root may write everywhere."""
+    """SQLite needs to write next to a database to read it; root may write everywhere."""
     read = schema._explained(error, "some.db", write=False)
     assert "cannot be read where it is" in str(read)
     assert "to a folder you can write to" in str(read)

@@ -19,7 +19,7 @@ class NaivePending:
 
 
 class NaiveLatest:
-    """The W latest rounds of a set, sorted out anew each time."""
+    """The W latest rounds of a set, sorted again each time."""
 
     def __init__(self, window: int) -> None:
         self.window = window

@@ -9,7 +9,7 @@ import pytest
 
 from foretell.service.engine import ingest
 from tests.torture.faults import untrusted_syncs
-from tests.torture.power import PowerCuts, without_sync
+from tests.torture.power_cuts import PowerCuts, without_sync
 
 pytestmark = pytest.mark.slow
 

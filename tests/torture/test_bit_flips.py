@@ -11,11 +11,11 @@ import pytest
 
 from foretell.service.engine import Engine
 from foretell.service.model.errors import Damaged
-from tests.torture import flips
+from tests.torture import bit_flips
+from tests.torture.bit_flips import Asked
 from tests.torture.faults import until
-from tests.torture.flips import Asked
 from tests.torture.pages import spans
-from tests.torture.power import abandon
+from tests.torture.power_cuts import abandon
 
 
 def flip_in(path: Path, table: str, column: str, row: int | None = None) -> int:
@@ -33,7 +33,7 @@ def flip_in(path: Path, table: str, column: str, row: int | None = None) -> int:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Asked]:
-    return asyncio.run(flips.prepare(tmp_path_factory.mktemp("whole")))
+    return asyncio.run(bit_flips.prepare(tmp_path_factory.mktemp("whole")))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def database(whole: tuple[Path, Asked], folder: Path) -> Path:
 
 @pytest.mark.slow
 def test_no_flipped_bit_of_a_row_a_page_or_the_journal_is_served(folder: Path) -> None:
-    findings = asyncio.run(flips.run(folder, seed=1, rows=1, anywhere=60))
+    findings = asyncio.run(bit_flips.run(folder, seed=1, rows=1, anywhere=60))
     assert findings.violations == []
     assert findings.flips > 300
 
@@ -101,11 +101,11 @@ def test_the_scrub_finds_it_while_the_server_runs(database: Path, table: str, co
 
 def test_a_harness_that_sees_another_answer_says_so(whole: tuple[Path, Asked]) -> None:
     given = {"report": {"counts": 1}, "history": ValueError("no sentence")}
-    assert len(list(flips.compare(given, {"report": {"counts": 2}, "history": {}}))) == 2
+    assert len(list(bit_flips.compare(given, {"report": {"counts": 2}, "history": {}}))) == 2
 
 
 def test_every_column_of_every_table_is_flipped(whole: tuple[Path, Asked]) -> None:
     rng = random.Random(1)  # noqa: S311
-    flipped = {flip.what for flip in flips.row_flips(whole[0], rng, rows=3)}
+    flipped = {flip.what for flip in bit_flips.row_flips(whole[0], rng, rows=3)}
     wanted = ("events.body", "events.key", "events.round", "events.checksum", "events.link")
     assert {*wanted, "personal.context", "snapshots.body", "snapshots.digest"} <= flipped

@@ -133,7 +133,7 @@ def test_it_runs_compiled_as_it_runs_plain(own_file: Path) -> None:
 
 
 @pytest.mark.compiled
-def test_an_edited_file_is_compiled_anew(own_file: Path) -> None:
+def test_an_edited_file_is_compiled_again(own_file: Path) -> None:
     """After an edit and a reload, compiled and plain still agree."""
     imported(own_file, OWN_POLICY)
     before, _ = both()
@@ -145,7 +145,7 @@ def test_an_edited_file_is_compiled_anew(own_file: Path) -> None:
 
 
 @pytest.mark.compiled
-def test_a_policy_that_allocates_is_told_so_and_runs_plain(own_file: Path) -> None:
+def test_a_policy_that_allocates_is_refused_compiled_and_runs_plain(own_file: Path) -> None:
     imported(own_file, ALLOCATES)
     with pytest.raises(ft.ForetellError, match="makes a new array in a verb") as caught:
         ft.simulate(RECIPE, "own-greedy", 200, 1)

@@ -1,4 +1,4 @@
-"""The stand-in keeps the contract of the real engine, as far as HTTP uses it."""
+"""The fake engine keeps the contract of the real one, as far as HTTP uses it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, get_type_hints
 
 from tests.service.http.conftest import Served
-from tests.service.http.standin import StandIn
+from tests.service.http.fake_engine import FakeEngine
 
-METHODS = [name for name, _ in inspect.getmembers(StandIn, inspect.isfunction) if name[0] != "_"]
+METHODS = [name for name, _ in inspect.getmembers(FakeEngine, inspect.isfunction) if name[0] != "_"]
 
 
 def shape(method: Callable[..., Any]) -> tuple[int, Any, bool]:
@@ -19,6 +19,6 @@ def shape(method: Callable[..., Any]) -> tuple[int, Any, bool]:
     return len(parameters), returned, inspect.iscoroutinefunction(method)
 
 
-def test_the_stand_in_is_called_as_the_engine_is(served: Served) -> None:
+def test_the_fake_engine_is_called_as_the_engine_is(served: Served) -> None:
     for name in METHODS:
-        assert shape(getattr(StandIn(), name)) == shape(getattr(served.engine, name)), name
+        assert shape(getattr(FakeEngine(), name)) == shape(getattr(served.engine, name)), name

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.server import KEY, Server, environment, foretell
+from tests.service.server_process import KEY, Server, environment, foretell
 
 PAGE = (Path(__file__).parents[2] / "docs" / "live.md").read_text("utf-8")
 STRICT = """
@@ -26,7 +26,7 @@ def blocks(kind: str) -> str:
 
 
 def run(server: Server, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run what a reader would run in a terminal beside the server."""
+    """Run what a reader would run in a terminal next to the server."""
     here = str(Path(sys.executable).parent)
     return subprocess.run(
         command,

@@ -23,7 +23,7 @@ KEYS: dict[protocol.Scope, str] = {
 _item = msgspec.json.Decoder(protocol.FeedbackItem).decode
 
 
-class StandIn:
+class FakeEngine:
     """Everything that `foretell.service.http` asks of an engine."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class StandIn:
         if not eligible:
             raise Unusable("no action can be chosen: name one that is active")
         token = f"decision-{len(self.decided)}"
-        answer = protocol.DecisionAnswer(token, eligible[0], 1.0, "stand-in", NOW, "policy")
+        answer = protocol.DecisionAnswer(token, eligible[0], 1.0, "fake-engine", NOW, "policy")
         self._write(campaign, "decision", {"round": len(self.decided), "action": eligible[0]})
         self.decided[token] = campaign
         if request.decision_key is not None:
@@ -184,7 +184,7 @@ class StandIn:
         view = self._campaign_of(decision_id)
         action = view.actions[0].action
         return protocol.DecisionHistory(
-            decision_id, view.name, 0, NOW, action, 1.0, "policy", "stand-in",
+            decision_id, view.name, 0, NOW, action, 1.0, "policy", "fake-engine",
             [action], None, NOW, None, NOW, None, [],
         )  # fmt: skip
 

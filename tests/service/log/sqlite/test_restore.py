@@ -147,10 +147,10 @@ def test_what_is_in_the_journal_of_a_copy_is_restored_too(
 
     asyncio.run(run())
     assert last_seq(str(tmp_path / "a.db")) == 23
-    (record,) = (one for one in caplog.messages if "restored" in one)
+    (message,) = (one for one in caplog.messages if "restored" in one)
     kept = tmp_path / "a.db.before-restore"
-    assert "the last record was 6 and is now 23" in record
-    assert record.endswith(str(kept))
+    assert "the last record was 6 and is now 23" in message
+    assert message.endswith(str(kept))
     assert last_seq(str(kept)) == 6
 
 
