@@ -101,6 +101,16 @@ def test_an_answer_that_is_none_of_ours(says: bytes, copy: str) -> None:
             assert said.isprintable()
 
 
+@pytest.mark.parametrize(
+    "status", ["429 Too Many Requests", "500 Internal Server Error", "503 Service Unavailable"]
+)
+def test_a_service_that_says_why_it_cannot_answer_is_quoted(status: str, copy: str) -> None:
+    problem = b'{"type":"urn:x","title":"No","detail":"the log cannot be written: disk full"}'
+    with stranger(answer(status, problem, "application/problem+json")) as url:
+        for arguments in (("keys", "list"), ("backup", f"{copy}.new"), ("restore", copy, "--yes")):
+            assert asked(url, *arguments) == f"{url} says: the log cannot be written: disk full"
+
+
 def test_a_page_revokes_no_key() -> None:
     with stranger(OTHERS["a page"]) as url:
         assert "and what cannot be read" in asked(url, "keys", "revoke", "x")

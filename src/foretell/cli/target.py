@@ -68,14 +68,17 @@ def admin_client(url: str, key: str | None) -> Iterator[AdminClient]:
     client = AdminClient(url, key)
     try:
         yield client
-    except ServiceRefused as error:
-        said = error.detail or str(error)
-        raise ForetellError(f"{url} says: {_printable(said)}") from error
-    except ServiceUnavailable as error:
-        raise ForetellError(
-            f"{url} gives no usable answer ({_printable(str(error))}): check the address, and that "
-            f"the service is running"
-        ) from error
+    except (ServiceRefused, ServiceUnavailable) as error:
+        if error.detail:
+            said = f"says: {_printable(error.detail)}"
+        elif isinstance(error, ServiceRefused):
+            said = f"says: {_printable(str(error))}"
+        else:
+            said = (
+                f"gives no usable answer ({_printable(str(error))}): check the address, and that "
+                f"the service is running"
+            )
+        raise ForetellError(f"{url} {said}") from error
     finally:
         client.close()
 

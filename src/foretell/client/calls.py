@@ -96,7 +96,7 @@ def read(result: CallResult, kind: type[Body]) -> Body:
     if isinstance(result, NoAnswer):
         raise ServiceUnavailable(result.why)
     if why is not None:
-        raise ServiceUnavailable(why, result.status)
+        raise ServiceUnavailable(why, result.status, _detail(result))
     try:
         if result.status < 400:
             return msgspec.json.decode(result.body or b"null", type=kind)
@@ -127,6 +127,14 @@ def json_body(value: Any) -> bytes:
 
 def _is_problem(reply: HttpReply) -> bool:
     return reply.content_type.partition(";")[0].strip().lower() == "application/problem+json"
+
+
+def _detail(reply: HttpReply) -> str:
+    """Return the sentence of a problem document; empty where there is none."""
+    try:
+        return _problem(reply).detail if _is_problem(reply) else ""
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return ""
 
 
 def _problem(reply: HttpReply) -> ProblemDetails:

@@ -13,12 +13,16 @@ from foretell.errors import ForetellError
 
 
 class ServiceUnavailable(ForetellError):
-    """There is no usable answer; `status` is that of an answer that could not be used."""
+    """There is no usable answer; `status` is that of an answer that could not be used.
 
-    def __init__(self, why: str, status: int | None = None) -> None:
+    `detail` is the sentence of a service that says why it cannot answer now.
+    """
+
+    def __init__(self, why: str, status: int | None = None, detail: str = "") -> None:
         """Take the reason why there is no usable answer."""
-        super().__init__(why)
+        super().__init__(f"{why}: {detail}" if detail else why)
         self.status = status
+        self.detail = detail
 
 
 class ServiceRefused(ForetellError):

@@ -30,6 +30,12 @@ def test_one_moment_may_be_written_in_several_ways(text: str) -> None:
     assert parse_timestamp(text) == 1_700_000_000_000_000
 
 
+@pytest.mark.parametrize("digits", ["9999990", "9999994", "9999995", "9999999999999"])
+def test_digits_after_the_sixth_are_cut_off_and_not_rounded(digits: str) -> None:
+    """The same moment with more digits must stay the same event."""
+    assert parse_timestamp(f"2023-11-14T22:13:20.{digits}Z") == 1_700_000_000_999_999
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -42,6 +48,8 @@ def test_one_moment_may_be_written_in_several_ways(text: str) -> None:
         "2023-02-29T00:00:00Z",
         "2023-11-14T22:13:20+24:00",
         "20231114T221320Z",
+        "2023-11-14T22:13:20+0100",
+        "2023-11-14T22:13:20.+01:00",
     ],
 )
 def test_what_is_no_moment_is_refused(text: str) -> None:
