@@ -29,40 +29,48 @@ from numba.extending import intrinsic, overload, register_jitable
 from numba.np import arrayobj
 
 from foretell.errors import InvalidInput
-from foretell.kernel import KERNELS, uniform
+from foretell.kernel import KERNELS, WARM_UP, reseed, uniform
 from foretell.policies.draw import share_writer
 from foretell.policies.verbs import COMPILED
 from foretell.sim.cache import cache_folder
-from foretell.sim.run import play_rounds
+from foretell.sim.draw_worlds import draw_from
+from foretell.sim.run import play_runs
+from foretell.worlds.knots import draw_knots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from foretell.types import Bools, Floats
 
-_OPTIONS: Any = {"_nrt": False, "forceinline": True}
+_OPTIONS: Any = {"_nrt": False, "forceinline": True, "error_model": "numpy"}
 
 _known: set[int] = set()
 
 
-def compiled_player(state_type: type) -> Callable[..., int]:
-    """Return `sim.run.play_rounds` for states of this type; its first call compiles it.
+def compiled_player(state_type: type) -> Callable[..., None]:
+    """Return `sim.run.play_runs` for states of this type, compiled when it is called first."""
+    return _compiled(play_runs, state_type)
 
-    All calls of one player have arguments of the same types.
-    """
+
+def compiled_drawer(rule_type: type) -> Callable[..., int]:
+    """Return `sim.draw_worlds.draw_from` for rules of this type, likewise."""
+    return _compiled(draw_from, rule_type)
+
+
+def _compiled(function: Callable[..., Any], subject: type) -> Callable[..., Any]:
+    """Return a function that has the verbs of `subject` in it, compiled for what it is given."""
     _learn_kernels()
-    player = _dispatcher(play_rounds, _cache_folder(state_type))
+    dispatcher = _dispatcher(function, _cache_folder(subject))
     ready = False
 
-    def play(*arguments: Any) -> int:
+    def call(*arguments: Any) -> Any:
         nonlocal ready
         if not ready:
-            _compile(player, state_type, arguments)
+            _compile(dispatcher, subject, arguments)
             ready = True
-        reached: int = player(*arguments)
-        return reached
+        return dispatcher(*arguments)
 
-    return play
+    return call
 
 
 def compiled_choices(state: Any) -> Callable[..., None]:
@@ -144,7 +152,7 @@ def _dispatch_verb(verb: Any) -> None:
         return chosen
 
 
-for _verb in COMPILED:
+for _verb in (*COMPILED, draw_knots):
     _dispatch_verb(_verb)
 
 
@@ -186,6 +194,39 @@ def _uniform(_: Any) -> Callable[..., float]:
         return drawn
 
     return draw
+
+
+@intrinsic
+def _write_words(_: Any, bits: Any, words: Any) -> Any:
+    """Set the words of NumPy's SFC64, its counter to 1, and clear the half that it may keep."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        proxy: Any = cgutils.create_struct_proxy
+        generator = proxy(bits)(context, builder, value=arguments[0])
+        state = builder.inttoptr(generator.state, word.as_pointer())
+        given = proxy(signature.args[1])(context, builder, value=arguments[1])
+        values = [
+            builder.load(builder.gep(given.data, [ir.Constant(word, index)])) for index in range(3)
+        ]
+        for index, value in enumerate([*values, ir.Constant(word, 1), ir.Constant(word, 0)]):
+            builder.store(value, builder.gep(state, [ir.Constant(word, index)]))
+        return context.get_dummy_value()
+
+    return types.void(bits, words), generate
+
+
+@overload(reseed, strict=False, jit_options=_OPTIONS)
+def _reseed(_: Any, __: Any) -> Callable[..., None]:
+    advance: Any = _next_uniform
+    write: Any = _write_words
+
+    def begin(rng: Any, words: Any) -> None:
+        write(rng.bit_generator, words)
+        for _ in range(WARM_UP):
+            advance(rng.bit_generator)
+
+    return begin
 
 
 @cache

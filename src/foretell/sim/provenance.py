@@ -14,6 +14,11 @@ _PARTS = ("kernel.py", "types.py", "policies", "worlds", "sim")
 
 def provenance() -> dict[str, str]:
     """Return the versions and the digest of the sources that make a result now."""
+    return dict(_provenance())
+
+
+@cache
+def _provenance() -> dict[str, str]:
     versions = {"python": platform.python_version(), "source": source_digest()}
     for name in ("foretell", "numpy", "numba"):
         try:

@@ -18,13 +18,26 @@ TIE = 1e-12
 
 @kernel
 def argmax(values: Floats, eligible: Bools, rng: np.random.Generator) -> int:
-    """Return an eligible action whose value is within TIE of the largest, uniformly at random."""
+    """Return an eligible action whose value is within TIE of the largest, uniformly at random.
+
+    One pass finds the largest value and the one after it; ties are counted only where these two
+    are that close.
+    """
     best = -math.inf
-    for action in range(values.size):
-        if eligible[action] and values[action] > best:
-            best = values[action]
-    ties = 0
+    second = -math.inf
     chosen = 0
+    for action in range(values.size):
+        if eligible[action]:
+            value = values[action]
+            if value > best:
+                second = best
+                best = value
+                chosen = action
+            else:
+                second = max(second, value)
+    if second < best - TIE:
+        return chosen
+    ties = 0
     for action in range(values.size):
         if eligible[action] and values[action] >= best - TIE:
             ties += 1
