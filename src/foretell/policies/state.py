@@ -20,7 +20,7 @@ def leaves(state: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     >>> from foretell.policies import Ucb
     >>> from foretell.types import Problem
     >>> [name for name, _ in leaves(begin(Ucb(), Problem(2, 2)))]
-    ['scale', 'rewards.counts', 'rewards.grains']
+    ['scale', 'rewards.counts', 'rewards.grains', 'mean', 'root']
     """
     for name, value in zip(state._fields, state, strict=True):
         if name.startswith("scratch"):

@@ -12,11 +12,12 @@ of them, because numba's own cache does not see edits in other files.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numba
 import numba.core.config
@@ -24,7 +25,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu import CPUContext, CPUTargetOptions
 from numba.core.errors import NumbaError
+from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic, overload, register_jitable
 from numba.np import arrayobj
 
@@ -42,35 +45,67 @@ if TYPE_CHECKING:
 
     from foretell.types import Bools, Floats
 
+Structure: TypeAlias = tuple[Any, ...]
+"""The type of a state, and the structures of what is in it."""
+
 _OPTIONS: Any = {"_nrt": False, "forceinline": True, "error_model": "numpy"}
 
 _known: set[int] = set()
 
 
-def compiled_player(state_type: type) -> Callable[..., None]:
-    """Return `sim.run.play_runs` for states of this type, compiled when it is called first."""
-    return _compiled(play_runs, state_type)
+class CompiledFunction:
+    """One of our functions with the verbs of a state, or a rule, compiled into it.
+
+    All its calls have arguments of the same types; the first compiles, or loads from the disk.
+    """
+
+    def __init__(self, function: Callable[..., Any], structure: Structure) -> None:
+        """Prepare to compile; nothing is compiled yet."""
+        _learn_kernels()
+        self._subject: type = structure[0]
+        self._dispatcher = _dispatcher(function, _cache_folder(structure))
+        self.ready = False
+        """Whether it is compiled and loaded."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it, compiled."""
+        if not self.ready:
+            _compile(self._dispatcher, self._subject, arguments)
+            self.ready = True
+        return self._dispatcher(*arguments)
+
+    def is_on_disk(self, *arguments: Any) -> bool:
+        """Return whether a call with such arguments finds it compiled."""
+        cache = self._dispatcher._cache
+        if not hasattr(cache, "_cache_file"):
+            return False
+        types_of = tuple(map(numba.typeof, arguments))
+        key = cache._index_key(types_of, self._dispatcher.targetctx.codegen())
+        return key in cache._cache_file._load_index()
 
 
-def compiled_drawer(rule_type: type) -> Callable[..., int]:
-    """Return `sim.draw_worlds.draw_from` for rules of this type, likewise."""
-    return _compiled(draw_from, rule_type)
+def compiled_player(state: Any) -> CompiledFunction:
+    """Return `sim.run.play_runs` for states like this one."""
+    return _compiled(play_runs, _structure(state))
 
 
-def _compiled(function: Callable[..., Any], subject: type) -> Callable[..., Any]:
-    """Return a function that has the verbs of `subject` in it, compiled for what it is given."""
-    _learn_kernels()
-    dispatcher = _dispatcher(function, _cache_folder(subject))
-    ready = False
+def compiled_drawer(rule: Any) -> CompiledFunction:
+    """Return `sim.draw_worlds.draw_from` for rules like this one."""
+    return _compiled(draw_from, _structure(rule))
 
-    def call(*arguments: Any) -> Any:
-        nonlocal ready
-        if not ready:
-            _compile(dispatcher, subject, arguments)
-            ready = True
-        return dispatcher(*arguments)
 
-    return call
+@cache
+def _compiled(function: Callable[..., Any], structure: Structure) -> CompiledFunction:
+    return CompiledFunction(function, structure)
+
+
+def _structure(value: Any) -> Structure:
+    """Return what the compiled code of a state depends on: the types in it, and no numbers."""
+    if isinstance(value, tuple):
+        return (type(value), *map(_structure, value))
+    return (
+        (type(value), value.dtype, value.ndim) if isinstance(value, np.ndarray) else (type(value),)
+    )
 
 
 def compiled_choices(state: Any) -> Callable[..., None]:
@@ -83,7 +118,7 @@ def compiled_choices(state: Any) -> Callable[..., None]:
     """
     _learn_kernels()
     state_type: type = type(state)
-    writer = _dispatcher(share_writer(state), _cache_folder(state_type))
+    writer = _dispatcher(share_writer(state), _cache_folder(_structure(state)))
     rng = np.random.Generator(np.random.SFC64(0))
     _compile(writer, state_type, (state, 0, np.ones(1, np.bool_), rng, 1, np.zeros(1)))
 
@@ -112,7 +147,7 @@ def _learn_kernels() -> None:
 def _compile(dispatcher: Any, state_type: type, arguments: tuple[Any, ...]) -> None:
     """Compile for the types of these arguments, or load what was compiled before."""
     try:
-        with global_compiler_lock, _indices_from_the_start():
+        with global_compiler_lock, _indices_from_the_start(), _kernels_inside_their_callers():
             dispatcher.compile(tuple(map(numba.typeof, arguments)))
     except NumbaError as error:
         raise InvalidInput(_explained(state_type, error)) from error
@@ -131,6 +166,45 @@ def _indices_from_the_start() -> Iterator[None]:
         yield
     finally:
         arrayobj.fix_integer_index = before
+
+
+@contextmanager
+def _kernels_inside_their_callers() -> Iterator[None]:
+    """Let numba compile kernels into their callers only.
+
+    Left alone it also optimises every kernel by itself, makes machine code of it, and two entry
+    points that nobody calls: half of all its work.
+    """
+    options_class: Any = CPUTargetOptions
+    context_class: Any = CPUContext
+    stack: Any = ConfigStack
+    finalize, get_executable = options_class.finalize, context_class.get_executable
+
+    def without_entries(self: Any, flags: Any, options: Any) -> None:
+        finalize(self, flags, options)
+        if options.get("forceinline") and stack().top_or_none() is not None:
+            flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+
+    def without_machine_code(self: Any, library: Any, description: Any, env: Any) -> Any:
+        flags = stack().top_or_none()
+        if flags is None or not flags.no_cpython_wrapper:
+            return get_executable(self, library, description, env)
+        library._optimize_final_module = library._finalize_final_module = _do_nothing
+        library.finalize()
+        library._finalized = True
+        return [].append  # something callable of its own: numba finds the kernel by it
+
+    options_class.finalize = without_entries
+    context_class.get_executable = without_machine_code
+    try:
+        yield
+    finally:
+        options_class.finalize = finalize
+        context_class.get_executable = get_executable
+
+
+def _do_nothing() -> None:
+    """Stand for a step of numba that a kernel does not need."""
 
 
 def _explained(state_type: type, error: NumbaError) -> str:
@@ -244,20 +318,23 @@ def _dispatcher(function: Callable[..., Any], folder: Path | None) -> Any:
 
 
 @cache
-def _cache_folder(state_type: type) -> Path | None:
-    """Return the folder for runs of this state; None where its own source cannot be read."""
-    if _is_ours(state_type):
-        return cache_folder("compiled")
+def _cache_folder(structure: Structure) -> Path | None:
+    """Return the folder for states of this structure; None where a source cannot be read.
+
+    Each has its own, because processes that compile side by side must not share numba's index.
+    """
     extra = set()
-    for part in (state_type, *(function for function in KERNELS if not _is_ours(function))):
-        try:
-            source = inspect.getsourcefile(part)  # type: ignore[arg-type]
-        except TypeError:
-            source = None
-        if source is None or not Path(source).is_file():
-            return None
-        extra.add(Path(source))
-    return cache_folder("compiled", tuple(sorted(extra)))
+    if not _is_ours(structure[0]):
+        for part in (structure[0], *(one for one in KERNELS if not _is_ours(one))):
+            try:
+                source = inspect.getsourcefile(part)
+            except TypeError:
+                source = None
+            if source is None or not Path(source).is_file():
+                return None
+            extra.add(Path(source))
+    own = hashlib.sha256(repr(structure).encode()).hexdigest()[:16]
+    return cache_folder("compiled", tuple(sorted(extra))) / own
 
 
 def _is_ours(part: Any) -> bool:

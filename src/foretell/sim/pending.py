@@ -54,9 +54,7 @@ def new_pending(room: int) -> Pending:
 
 
 @kernel
-def pass_ring(
-    pending: Pending, delay: int, t: int, action: int, signal: int, reward: float
-) -> int:
+def pass_ring(pending: Pending, delay: int, t: int, action: int, signal: int, reward: float) -> int:
     """Let the reward of round t wait in the ring, and return the one that is due, or NO_ENTRY.
 
     Every reward has this delay, and the ring has more room than that.

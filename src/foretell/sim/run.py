@@ -52,7 +52,7 @@ class Trace(NamedTuple):
 
     def part(self, first: int, end: int) -> Trace:
         """Return the rows of some runs; what is written there is written here."""
-        return Trace(self.rounds, *(array[first:end] for array in self[1:]))
+        return Trace._make((self.rounds, *(array[first:end] for array in self[1:])))
 
 
 def new_trace(rounds: Ints, runs: int, actions: int, traced: int) -> Trace:
@@ -221,7 +221,7 @@ def run_all(
     *,
     undelayed: bool = False,
     stop: Bools | None = None,
-    player: Callable[..., None] = play_runs,
+    player: Callable[..., object] = play_runs,
 ) -> None:
     """Let the policy in `state` act in each of the worlds, and write into `trace` what happens.
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import itertools
-import os
-import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from foretell.errors import InvalidInput, MissingExtra
+from foretell.errors import InvalidInput
 from foretell.policies import Spec, entry, policy, start
 from foretell.progress import progress_bar
-from foretell.sim.draw_worlds import draw_from, draw_worlds
+from foretell.sim.draw_worlds import draw_worlds
+from foretell.sim.prepare import compiled_program, cores, plain_program
 from foretell.sim.provenance import provenance
 from foretell.sim.result import Batch, Batches, Trajectories
-from foretell.sim.run import Trace, new_trace, play_runs, run_all
+from foretell.sim.run import Trace, new_trace, run_all
 from foretell.sim.streams import Words, stream_words
 from foretell.types import is_whole
 from foretell.worlds.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from types import ModuleType
 
     from foretell.types import Bools, Ints
     from foretell.worlds.world import World
@@ -101,8 +99,11 @@ def simulate(
     horizon, runs, seed = int(horizon), int(runs), int(seed)
     rounds = _checkpoint_rounds(checkpoints, horizon)
     chosen = list(dict.fromkeys(chosen))
-    players = [_player(spec, scenario, horizon, compiled=compiled) for spec in chosen]
-    drawer = _drawer(scenario, horizon, compiled=compiled)
+    program = (
+        compiled_program(chosen, scenario, horizon, shown=progress)
+        if compiled
+        else plain_program(chosen, scenario, horizon)
+    )
     traced = horizon if trajectories else 0
     traces = [new_trace(rounds, runs, scenario.actions, traced) for _ in chosen]
     stop = np.zeros(1, np.bool_)
@@ -110,16 +111,18 @@ def simulate(
     def play_chunk(chunk: tuple[int, int]) -> int:
         first, end = chunk
         words = stream_words(seed, np.arange(first, end))
-        world = draw_worlds(scenario, horizon, words, drawer)
-        for spec, player, trace in zip(chosen, players, traces, strict=True):
+        world = draw_worlds(scenario, horizon, words, program.draw)
+        for spec, player, trace in zip(chosen, program.play, traces, strict=True):
             _play(spec, scenario, horizon, world, words, trace.part(first, end), stop, player)
         return end - first
 
-    workers = min(runs, threads or _cores())
+    workers = min(runs, threads or cores())
     chunks = _chunks(scenario, horizon, runs, workers)
     with progress_bar(f"{len(chosen)} × {runs} runs", runs, shown=progress) as advance:
-        for played in map(play_chunk, chunks) if workers == 1 else _in_threads(
-            play_chunk, chunks, workers, stop
+        for played in (
+            map(play_chunk, chunks)
+            if workers == 1
+            else _in_threads(play_chunk, chunks, workers, stop)
         ):
             advance(played)
     batches = Batches(
@@ -144,8 +147,7 @@ def _play(
     """Play the runs of one policy; where it is told the changes, those that share them at once."""
     known = entry(spec)
     runs = range(len(words))
-    told = (lambda run: world.changes_of(run)) if known.lab_only else (lambda _: ())
-    for changes, alike in itertools.groupby(runs, told):
+    for changes, alike in itertools.groupby(runs, world.changes_of if known.lab_only else _nothing):
         numbers = list(alike)
         first, end = numbers[0], numbers[-1] + 1
         run_all(
@@ -158,6 +160,11 @@ def _play(
             stop=stop,
             player=player,
         )
+
+
+def _nothing(_: int) -> tuple[int, ...]:
+    """Return what a policy that is no oracle is told of the changes."""
+    return ()
 
 
 def _chunks(scenario: Scenario, horizon: int, runs: int, workers: int) -> list[tuple[int, int]]:
@@ -186,31 +193,7 @@ def _in_threads(
             raise
 
 
-def _player(spec: Spec, scenario: Scenario, horizon: int, *, compiled: bool) -> Callable[..., None]:
-    """Return the function that plays runs of this policy, refusing what it does not accept."""
-    state = start(spec, scenario.problem(horizon))
-    return _compiler().compiled_player(type(state)) if compiled else play_runs
-
-
-def _drawer(scenario: Scenario, horizon: int, *, compiled: bool) -> Callable[..., int]:
-    """Return the function that draws worlds."""
-    return _compiler().compiled_drawer(type(scenario.rule(horizon))) if compiled else draw_from
-
-
-def _compiler() -> ModuleType:
-    try:
-        from foretell.sim import compiled
-    except ImportError as error:
-        raise MissingExtra(
-            "the compiled simulator needs numba, which is not installed: "
-            "pip install 'foretell[lab]', or pass compiled=False"
-        ) from error
-    return compiled
-
-
-def _collected(
-    spec: Spec, scenario: Scenario, horizon: int, seed: int, trace: Trace
-) -> Batch:
+def _collected(spec: Spec, scenario: Scenario, horizon: int, seed: int, trace: Trace) -> Batch:
     traced = None
     if trace.actions.size:
         scale = scenario.scale
@@ -257,9 +240,3 @@ def _checkpoint_rounds(checkpoints: int | Sequence[int] | None, horizon: int) ->
 def _check_whole(what: str, value: int, *, least: int) -> None:
     if not is_whole(value) or value < least:
         raise InvalidInput(f"{what} must be a whole number of at least {least}, got {value!r}")
-
-
-def _cores() -> int:
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -36,7 +36,7 @@ class Lab:
             ) from error
         self._plan = plan
         self._problem = plan.scenario.problem()
-        self._player = compiled_player(type(start(plan.spec, self._problem)))
+        self._player = compiled_player(start(plan.spec, self._problem))
 
     def regret(self, numbers: Sequence[int], delay: int | None = None) -> Floats:
         """Return (runs, repeats): the regret of the runs with these numbers.

@@ -129,7 +129,7 @@ class Redraws(Pattern, frozen=True):
             law=law,
             mu=mu,
             moving=moving,
-            count=moving.size if self.count is None else self.count,
+            changing=moving.size if self.count is None else self.count,
             concentration=float(self.concentration),
         )
 
@@ -146,7 +146,7 @@ class RedrawRule(NamedTuple):
     mu: Floats
     moving: Ints
     """The actions that may get a new law."""
-    count: int
+    changing: int
     """How many of them do at each change."""
     concentration: float
 
@@ -163,7 +163,7 @@ def _draw_redraws(
             copy_knot(knots, index, rule.law, rule.mu, change)
         else:
             copy_knot(knots, index, knots.laws[index - 1], rule.mu, change)
-            wanted = rule.count
+            wanted = rule.changing
             for i in range(rule.moving.size):
                 if wanted == rule.moving.size - i or uniform(rng) * (rule.moving.size - i) < wanted:
                     wanted -= 1

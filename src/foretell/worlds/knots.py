@@ -71,9 +71,7 @@ class Moments(NamedTuple):
 
 
 @kernel
-def following_change(
-    moments: Moments, number: int, change: int, rng: np.random.Generator
-) -> int:
+def following_change(moments: Moments, number: int, change: int, rng: np.random.Generator) -> int:
     """Return the round of change `number` (from 0); the one before it was in round `change`."""
     if not moments.random:
         return moments.listed[number] if number < moments.listed.size else _FAR
@@ -155,7 +153,7 @@ class Schedule(msgspec.Struct, frozen=True):
 class Pattern(msgspec.Struct, frozen=True, tag_field="pattern", tag=str.lower):
     """What all change patterns are."""
 
-    def room(self, horizon: int) -> int:  # noqa: ARG002  patterns that draw knots need it
+    def room(self, horizon: int) -> int:
         """Return for how many knots of one world to make room at first."""
         return 1
 

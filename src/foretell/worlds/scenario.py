@@ -191,14 +191,14 @@ class Scenario:
         self.check(horizon)
         rule = self.rule(horizon)
         if isinstance(rule, Knots):
-            return self.world(rule)
+            return self._alone(rule)
         begun = rng.bit_generator.state
         room = self.changes.room(horizon)
         while True:
             knots = empty_knots(room, self.actions, self.signals)
             end = draw_knots(rule, horizon, rng, knots, 0)
             if end != FULL:
-                return self.world(Knots(*(array[:end] for array in knots)))
+                return self._alone(Knots._make(array[:end] for array in knots))
             rng.bit_generator.state = begun
             room *= 2
 
@@ -211,15 +211,17 @@ class Scenario:
         laws = np.array([law for _, law in self.segments])
         return sudden(rounds, laws, np.tile(mu, (len(rounds), 1)))
 
-    def world(self, knots: Knots, first: Ints | None = None, end: Ints | None = None) -> World:
-        """Return the world with these knots, or the worlds of runs that share them out."""
+    def _alone(self, knots: Knots) -> World:
+        return self.world(knots, np.zeros(1, np.int64), np.array([knots.rounds.size]))
+
+    def world(self, knots: Knots, first: Ints, end: Ints) -> World:
+        """Return the worlds of runs that have these knots: run i those from first[i] to end[i]."""
         scale = self.scale
         kind, concentration = family_code(self.rewards)
-        alone = first is None or end is None
         return World(
             theta=(np.array(self.theta) - scale.low) / scale.width,
-            first=np.zeros(1, np.int64) if alone else first,
-            end=np.full(1, knots.rounds.size) if alone else end,
+            first=first,
+            end=end,
             rounds=knots.rounds,
             laws=knots.laws,
             mus=(knots.mus - scale.low) / scale.width,

@@ -35,9 +35,14 @@ def argmax(values: Floats, eligible: Bools, rng: np.random.Generator) -> int:
                 chosen = action
             else:
                 second = max(second, value)
-    if second < best - TIE:
-        return chosen
+    return chosen if second < best - TIE else _random_tie(values, eligible, best, rng)
+
+
+@kernel
+def _random_tie(values: Floats, eligible: Bools, best: float, rng: np.random.Generator) -> int:
+    """Return one of the actions within TIE of the best, uniformly at random."""
     ties = 0
+    chosen = 0
     for action in range(values.size):
         if eligible[action] and values[action] >= best - TIE:
             ties += 1

@@ -76,6 +76,8 @@ def law_play(law: Law, t: int, action: int) -> int:
             if signal != NOTHING:
                 law.counts[leaving, signal] -= 1
                 law.seen[leaving] -= 1
+            law.action[oldest] = NOTHING
+            law.signal[oldest] = NOTHING
         law.action[t & mask] = action
         law.signal[t & mask] = NOTHING
     law.plays[action] += 1
