@@ -86,33 +86,37 @@ class Probe:
 
 
 def _compile(probe: Probe, missing: dict[Spec, CompiledFunction], *, shown: bool | None) -> None:
-    """Compile what is missing: ours in processes of their own, if there are several."""
+    """Compile what is missing: ours in processes side by side, if there are several."""
     if not missing:
         return
     ours = [spec for spec in missing if type(spec).__module__.startswith("foretell.")]
-    side_by_side = ours if len(ours) > 1 and cores() > 1 else []
+    processes = min(cores(), len(ours))
     names = ", ".join(sorted({spec.name for spec in missing}))
-    what = f"compiling {names}, once on this machine"
-    with progress_bar(what, len(missing), shown=shown) as advance:
-        with ThreadPoolExecutor(cores()) as pool:
-            for _ in pool.map(lambda spec: _in_process(probe, spec), side_by_side):
-                advance(1)
+    with progress_bar(
+        f"compiling {names}, once on this machine", len(missing), shown=shown
+    ) as advance:
+        if processes > 1:
+            shares = [ours[number::processes] for number in range(processes)]
+            with ThreadPoolExecutor(processes) as pool:
+                list(pool.map(lambda share: _in_process(probe, share, advance), shares))
         for spec, player in missing.items():
-            if spec not in side_by_side:
+            if processes <= 1 or spec not in ours:
                 probe.call(spec, player)
                 advance(1)
 
 
-def _in_process(probe: Probe, spec: Spec) -> None:
-    """Compile one policy in a process of its own; where that fails, the first run will say why."""
-    what = [str(spec), probe.scenario.to_dict(), probe.horizon]
-    subprocess.run(  # noqa: S603  this Python, our own module
+def _in_process(probe: Probe, specs: list[Spec], advance: Callable[[int], None]) -> None:
+    """Compile some policies in a process; where that fails, the first run will say why."""
+    what = [[str(spec) for spec in specs], probe.scenario.to_dict(), probe.horizon]
+    with subprocess.Popen(  # noqa: S603  this Python, our own module
         [sys.executable, "-m", "foretell.sim.prepare", json.dumps(what)],
-        check=False,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-    )
+    ) as process:
+        assert process.stdout is not None  # noqa: S101  it is a pipe
+        for _ in process.stdout:
+            advance(1)
 
 
 def _compiler() -> ModuleType:
@@ -134,5 +138,8 @@ def cores() -> int:
 
 
 if __name__ == "__main__":
-    _text, _scenario, _horizon = json.loads(sys.argv[1])
-    compiled_program([policy(_text)], Scenario.from_dict(_scenario), _horizon, shown=False)
+    _specs, _scenario, _horizon = json.loads(sys.argv[1])
+    for _spec in _specs:
+        compiled_program([policy(_spec)], Scenario.from_dict(_scenario), _horizon, shown=False)
+        sys.stdout.write(f"{_spec}\n")
+        sys.stdout.flush()

@@ -70,7 +70,7 @@ def log_gamma(table: Floats, index: int, offset: float) -> float:
 
 @kernel
 def split_cost(gammas: LogGammas, moment: int, signals: int) -> float:
-    """Return ln Gamma(j + S/2) + ln(j (j + 1)) for a split at j, from the table where it reaches."""
+    """Return ln Gamma(j + S/2) + ln(j (j + 1)), from the table where it reaches."""
     if moment < gammas.split.size:
         return gammas.split[moment]
     return stirling(moment + 0.5 * signals) + math.log(moment * (moment + 1.0))
