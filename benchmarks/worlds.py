@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import foretell as ft
@@ -50,7 +51,7 @@ def worlds() -> BenchmarkResult:
 
 def _add(result: BenchmarkResult, what: str, policy: str, fields: dict[str, Any]) -> None:
     """Add the least cost of a round over turns; the first, which compiles, is left out."""
-    scenario = ft.scenario("paper", **{"delay": 500, **fields})
+    scenario = replace(ft.scenario("paper", delay=500), **fields)
     costs = []
     for _ in range(TURNS + 1):
         seconds = cpu_seconds(
