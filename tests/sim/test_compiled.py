@@ -132,8 +132,8 @@ def test_numbers_do_not_depend_on_how_runs_are_shared_out(
     name: str, spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = set()
-    for rounds in (HORIZON, 3 * HORIZON, 100 * HORIZON):
-        monkeypatch.setattr("foretell.sim.simulate.ROUNDS", rounds)
+    for runs in (1, 3, 100):
+        monkeypatch.setattr("foretell.sim.simulate.WORK", runs * HORIZON * 12)
         for compiled in (True, False):
             batch = ft.simulate(SCENARIOS[name], spec, HORIZON, 7, seed=3, compiled=compiled)
             found.add(batch.regret.tobytes() + batch.actions.tobytes())

@@ -213,7 +213,8 @@ def test_kernels_are_compiled_into_their_callers_only(
         finish(self)
 
     monkeypatch.setattr(library, "_finalize_specific", watched)
-    inner = register_jitable(**compiled._OPTIONS)(lambda value: 3.0 * value)
+    mark: Any = register_jitable
+    inner = mark(**compiled._OPTIONS)(lambda value: 3.0 * value)
 
     def outer(value: float) -> float:
         return inner(value) + 1.0

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from foretell.worlds.world import World
 
 MOST_CHECKPOINTS = 1000
-ROUNDS = 500_000
-"""About how many rounds of one policy are played in one call."""
+WORK = 5_000_000
+"""About how many rounds, times K·S, of one policy are played in one call."""
 ROOM = 32 * 2**20
 """The most memory for the laws of one call, in bytes, if it is not a single world."""
 
@@ -118,13 +118,13 @@ def simulate(
 
     workers = min(runs, threads or cores())
     chunks = _chunks(scenario, horizon, runs, workers)
+    if workers == 1:
+        played: Iterator[int] = map(play_chunk, chunks)
+    else:
+        played = _in_threads(play_chunk, chunks, workers, stop)
     with progress_bar(f"{len(chosen)} × {runs} runs", runs, shown=progress) as advance:
-        for played in (
-            map(play_chunk, chunks)
-            if workers == 1
-            else _in_threads(play_chunk, chunks, workers, stop)
-        ):
-            advance(played)
+        for ended in played:
+            advance(ended)
     batches = Batches(
         {
             str(spec): _collected(spec, scenario, horizon, seed, trace)
@@ -169,9 +169,9 @@ def _nothing(_: int) -> tuple[int, ...]:
 
 def _chunks(scenario: Scenario, horizon: int, runs: int, workers: int) -> list[tuple[int, int]]:
     """Share out the runs: enough of them at once to hide what a call costs, and not too many."""
-    law = 8 * scenario.actions * scenario.signals
-    room = ROOM // (law * scenario.changes.room(horizon))
-    size = max(1, min(ROUNDS // horizon, room, -(-runs // workers)))
+    law = scenario.actions * scenario.signals
+    room = ROOM // (8 * law * scenario.changes.room(horizon))
+    size = max(1, min(WORK // (horizon * law), room, -(-runs // workers)))
     return [(first, min(runs, first + size)) for first in range(0, runs, size)]
 
 
