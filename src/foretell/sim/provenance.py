@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import platform
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,8 @@ def provenance() -> dict[str, str]:
 
 @cache
 def _provenance() -> dict[str, str]:
+    import importlib.metadata
+
     versions = {"python": platform.python_version(), "source": source_digest()}
     for name in ("foretell", "numpy", "numba"):
         try:
