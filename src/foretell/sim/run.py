@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from foretell.kernel import kernel, reseed
+from foretell.policies.state import in_one_block, restore
 from foretell.policies.verbs import choose, credit, observe, play
-from foretell.sim.block import in_one_block, restore
 from foretell.sim.pending import (
     NO_ENTRY,
     Pending,

@@ -10,9 +10,8 @@ import pytest
 
 import foretell as ft
 from foretell.policies.registry import start
-from foretell.policies.state import fingerprint
+from foretell.policies.state import fingerprint, in_one_block, restore
 from foretell.policies.verbs import observe, play
-from foretell.sim.block import in_one_block, restore
 from foretell.types import Bools, Floats, Ints
 
 
