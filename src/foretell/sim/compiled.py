@@ -16,6 +16,8 @@ import hashlib
 import inspect
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,7 +31,7 @@ from numba.core.cpu import CPUContext, CPUTargetOptions
 from numba.core.errors import NumbaError
 from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic, overload, register_jitable
-from numba.np import arrayobj
+from numba.np import arrayobj, linalg
 
 from foretell.errors import InvalidInput
 from foretell.kernel import KERNELS, WARM_UP, reseed, uniform
@@ -215,6 +217,27 @@ def _explained(state_type: type, error: NumbaError) -> str:
         return f"{what}, because it makes a new array in a verb: keep scratch arrays in its state"
     reason = next((line.strip() for line in text.splitlines()[1:] if line.strip()), text)
     return f"{what} ({reason}): run it with compiled=False, or use loops, math and arrays only"
+
+
+def _load_without_scipy() -> None:
+    """Load what numba would import SciPy for, only to see whether it can.
+
+    Where linear algebra is compiled, numba looks again.
+    """
+    before = linalg.ensure_blas
+
+    def ensure_blas() -> None:
+        if find_spec("scipy") is None:
+            raise ImportError
+
+    linalg.ensure_blas = ensure_blas
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = before
+
+
+_load_without_scipy()
 
 
 def _dispatch_verb(verb: Any) -> None:
