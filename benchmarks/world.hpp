@@ -105,8 +105,7 @@ double play(const World &world, uint64_t seed, Options... options) {
             waiting[place][2] = static_cast<uint8_t>(reward);
             place = place == world.delay ? 0 : place + 1;
             if (t >= world.delay) {
-                const uint8_t *due = waiting[place];
-                policy.credit(t - world.delay, due[0], due[1], due[2]);
+                policy.credit(t - world.delay, waiting[place][0], waiting[place][1], waiting[place][2]);
             }
             regret += now.gaps[action];
         }
