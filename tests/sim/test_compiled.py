@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -133,7 +135,7 @@ def test_numbers_do_not_depend_on_how_runs_are_shared_out(
 ) -> None:
     found = set()
     for runs in (1, 3, 100):
-        monkeypatch.setattr("foretell.sim.simulate.WORK", runs * HORIZON * 12)
+        monkeypatch.setattr(import_module("foretell.sim.simulate"), "WORK", runs * HORIZON * 12)
         for compiled in (True, False):
             batch = ft.simulate(SCENARIOS[name], spec, HORIZON, 7, seed=3, compiled=compiled)
             found.add(batch.regret.tobytes() + batch.actions.tobytes())
