@@ -12,8 +12,23 @@ import pytest
 pytestmark = pytest.mark.compiled
 
 FIRST = """
+import sys
+from contextlib import contextmanager
 import foretell as ft
-ft.simulate(ft.scenario("paper", delay=5), {specs}, 7000, 1, threads=1, progress={shown})
+from foretell.sim import prepare
+
+@contextmanager
+def bar(what, total, *, shown):
+    steps = []
+    yield steps.append
+    print(what, total, sum(steps), shown, file=sys.stderr)
+
+prepare.progress_bar = bar
+ft.simulate(ft.scenario("paper", delay=5), {specs}, 7000, 1, threads=1)
+"""
+QUIET = """
+import foretell as ft
+ft.simulate(ft.scenario("paper", delay=5), "uniform", 7000, 1, threads=1)
 """
 SECOND = """
 from unittest.mock import patch
@@ -48,11 +63,11 @@ def test_several_policies_compile_side_by_side_and_are_found_by_the_next_process
     tmp_path: Path,
 ) -> None:
     specs = ["ucb", "uniform", "ts", "oracle-ucb"]
-    said = python(FIRST.format(specs=specs, shown=True), tmp_path)
-    assert "compiling oracle-ucb, ts, ucb, uniform, once on this machine" in said
+    said = python(FIRST.format(specs=specs), tmp_path)
+    assert said == "compiling oracle-ucb, ts, ucb, uniform, once on this machine 4 4 None\n"
     assert len(list(tmp_path.rglob("*play_runs*.nbi"))) == len(specs)
     python(SECOND.format(specs=specs), tmp_path)
 
 
 def test_nothing_is_said_where_nobody_looks(tmp_path: Path) -> None:
-    assert python(FIRST.format(specs="'uniform'", shown=None), tmp_path) == ""
+    assert python(QUIET, tmp_path) == ""
