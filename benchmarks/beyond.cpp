@@ -1,6 +1,7 @@
 // Policies that are not in the paper, in its world, as plain loops: each the same algorithm as
 // foretell's, with the options that foretell has by default.
 
+#include "adaptive.hpp"
 #include "kl.hpp"
 #include "kl_glr.hpp"
 #include "psrl_cp.hpp"
@@ -13,6 +14,7 @@ extern "C" void foretell_loop(int kind, World *world, int, double delta, int run
             case 4: regret[i] = play<NsdPsrlCp>(*world, own); break;
             case 5: regret[i] = play<NsdKl>(*world, own, delta); break;
             case 6: regret[i] = play<NsdKlGlr>(*world, own, delta); break;
+            case 7: regret[i] = play<NsdAdaptive>(*world, own); break;
         }
     }
 }

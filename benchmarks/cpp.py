@@ -29,6 +29,7 @@ KINDS = {
     "nsd-psrl-cp": 4,
     "nsd-kl": 5,
     "nsd-kl-glr": 6,
+    "nsd-adaptive": 7,
 }
 """0 to 3 are in loops.cpp, the others in beyond.cpp."""
 

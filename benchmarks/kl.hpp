@@ -51,7 +51,7 @@ struct NsdKl {
         seen[action] += 1;
         balls[action].resize(seen[action], chance);
     }
-    void credit(int, int signal, int reward) { theta.credit(signal, reward); }
+    void credit(int, int, int signal, int reward) { theta.credit(signal, reward); }
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ struct NsdKlGlr {
         if (grid.statistic(action) >= threshold[action]) alarm(action, t + 1);
         resize(action);
     }
-    void credit(int, int signal, int reward) { theta.credit(signal, reward); }
+    void credit(int, int, int signal, int reward) { theta.credit(signal, reward); }
 
     void resize(int action) {
         const double e = rank[action];

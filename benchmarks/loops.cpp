@@ -29,7 +29,7 @@ struct Ucb {
         return argmax(values, size, rng);
     }
     void observe(int, int, int) {}
-    void credit(int action, int, int reward) {
+    void credit(int, int action, int, int reward) {
         counts[action] += 1;
         sums[action] += reward;
     }
@@ -118,7 +118,7 @@ struct NsdUcrl2 {
         plays[action] += 1;
         ever[action] = true;
     }
-    void credit(int, int signal, int reward) {
+    void credit(int, int, int signal, int reward) {
         counts[signal] += 1;
         sums[signal] += reward;
     }

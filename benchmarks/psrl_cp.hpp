@@ -11,10 +11,15 @@ struct NsdPsrlCp {
     RunLengths runs;
     int32_t counts[MOST_SIGNALS] = {}, sums[MOST_SIGNALS] = {};
     double theta[MOST_SIGNALS], values[MOST_ACTIONS];
+    bool fresh[MOST_ACTIONS];  // whether a law was drawn that another action's change suggests
 
     explicit NsdPsrlCp(const World &world) : runs(world, 0.06) {}
 
     int choose(int t, Sfc64 &rng) {
+        sample(t, rng);
+        return argmax(values, runs.actions, rng);
+    }
+    void sample(int t, Sfc64 &rng) {
         for (int s = 0; s < runs.signals; ++s) {
             const double hits = gamma(sums[s], rng);
             theta[s] = hits / (hits + gamma(counts[s] - sums[s], rng));
@@ -30,11 +35,11 @@ struct NsdPsrlCp {
                 value += weight * theta[s];
             }
             values[a] = value / mass;
+            fresh[a] = own.pending != NONE && place != NONE && own.start[place] >= own.pending;
         }
-        return argmax(values, runs.actions, rng);
     }
     void observe(int t, int action, int signal) { runs.observe(t, action, signal); }
-    void credit(int, int signal, int reward) {
+    void credit(int, int, int signal, int reward) {
         counts[signal] += 1;
         sums[signal] += reward;
     }

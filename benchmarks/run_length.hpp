@@ -124,7 +124,8 @@ struct RunLengths {
         return older;
     }
 
-    void settle(Action &own, int t) {
+    // Whether the action is found to have changed.
+    bool settle(Action &own, int t) {
         double younger = 0.0, along = 0.0;
         for (int place = 0; place < own.used; ++place) {
             younger += own.start[place] > own.found ? own.weight[place] : 0.0;
@@ -135,11 +136,11 @@ struct RunLengths {
                 ++apart;
                 own.pending = NONE;
             }
-            if (along <= SURE) return;
+            if (along <= SURE) return false;
             ++together;
             own.pending = NONE;
         } else {
-            if (younger <= SURE) return;
+            if (younger <= SURE) return false;
             ++changes;
             const int change = own.start[0];
             const double share = coupling();
@@ -150,9 +151,10 @@ struct RunLengths {
             }
         }
         own.found = t;
+        return true;
     }
 
-    void observe(int t, int action, int signal) {
+    bool observe(int t, int action, int signal) {
         Action &own = of[action];
         const double hazard = (ACTIVE + changes) / (watched + AGE);
         const double kept =
@@ -172,7 +174,7 @@ struct RunLengths {
             own.totals[place] += 1;
         }
         normalise(own);
-        settle(own, t);
+        return settle(own, t);
     }
 };
 

@@ -20,6 +20,8 @@ HORIZONS = (10_000, 100_000, 1_000_000)
 ACTIONS = (4, 16, 64, 250, 1_000)
 SIGNALS = (2, 5, 15, 50)
 TURNS = 7
+MOST_WORK = 4_000_000
+"""Rounds, times K·S, of one turn."""
 FLAT = 1.5
 """A round may cost this many times a round at a smaller value: caches and noise."""
 LINEAR = 1.15
@@ -87,7 +89,8 @@ def _costs(cells: list[tuple[Scenario, int, int]], turns: int = TURNS) -> list[f
     costs = [math.inf] * len(cells)
     for turn in range(turns + 1):
         for index, (scenario, window, horizon) in enumerate(cells):
-            runs = max(1, 100_000 // horizon)
+            work = scenario.actions * scenario.signals
+            runs = max(1, min(100_000, MOST_WORK // work) // horizon)
             seconds = cpu_seconds(lambda: _simulate(scenario, window, horizon, runs))  # noqa: B023  called at once
             if turn > 0:
                 costs[index] = min(costs[index], 1e9 * seconds / (runs * horizon))

@@ -104,7 +104,9 @@ double play(const World &world, uint64_t seed, Options... options) {
             waiting[place][1] = static_cast<uint8_t>(signal);
             waiting[place][2] = static_cast<uint8_t>(reward);
             place = place == world.delay ? 0 : place + 1;
-            if (t >= world.delay) policy.credit(waiting[place][0], waiting[place][1], waiting[place][2]);
+            if (t >= world.delay) {
+                policy.credit(t - world.delay, waiting[place][0], waiting[place][1], waiting[place][2]);
+            }
             regret += now.gaps[action];
         }
     }

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
+    import numpy.typing as npt
 
 Function = TypeVar("Function", bound="Callable[..., object]")
 
@@ -28,3 +29,19 @@ def kernel(function: Function) -> Function:
 def uniform(rng: np.random.Generator) -> float:
     """Draw a number from [0, 1): `rng.random()`, which compiled code draws without a call."""
     return rng.random()
+
+
+WARM_UP = 12
+"""Numbers of SFC64 that are thrown away after its words are set, as NumPy does."""
+
+
+def reseed(rng: np.random.Generator, words: npt.NDArray[np.uint64]) -> None:
+    """Let an SFC64 generator begin again from these three words; nothing of before is left."""
+    rng.bit_generator.state = {
+        "bit_generator": "SFC64",
+        "state": {"state": [*words, 1]},
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+    for _ in range(WARM_UP):
+        rng.random()

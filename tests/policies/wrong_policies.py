@@ -256,9 +256,9 @@ def unobserves_what_left_the_window() -> ft.Spec:
     def unobserves(state: State, t: int, action: int, signal: int) -> None:
         state.law.counts[action, signal] -= 1
         state.law.seen[action] -= 1
-        window = state.law.action.size
+        window = state.law.window
         if window > 0 and t >= state.law.clock[0] - window:
-            state.law.signal[t % window] = -1
+            state.law.signal[t & (state.law.signal.size - 1)] = -1
 
     return like_nsd_ucrl2("unobserves-much", State)
 

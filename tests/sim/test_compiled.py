@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -123,6 +125,33 @@ def test_numbers_do_not_depend_on_threads() -> None:
         assert one[text].regret.tobytes() == two[text].regret.tobytes()
         assert one[text].regret.tobytes() == many[text].regret.tobytes()
         assert one[text].actions.tobytes() == many[text].actions.tobytes()
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", ["random delays, Beta rewards, walk", "no reward, redraws"])
+@pytest.mark.parametrize("spec", ["nsd-ucrl2(window=60)", "nsd-adaptive", "oracle-nsd"])
+def test_numbers_do_not_depend_on_how_runs_are_shared_out(
+    name: str, spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = set()
+    for runs in (1, 3, 100):
+        monkeypatch.setattr(import_module("foretell.sim.simulate"), "WORK", runs * HORIZON * 12)
+        for compiled in (True, False):
+            batch = ft.simulate(SCENARIOS[name], spec, HORIZON, 7, seed=3, compiled=compiled)
+            found.add(batch.regret.tobytes() + batch.actions.tobytes())
+    assert len(found) == 1
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("delay", [ft.delays.UniformDelay(0, 3000), ft.delays.ConstantDelay(2500)])
+def test_runs_that_need_more_room_go_on_where_they_were(delay: ft.delays.Delay) -> None:
+    recipe = ft.Scenario(law=LAW, theta=THETA, delay=delay)
+    many, few = (
+        ft.simulate(recipe, "nsd-ucrl2(window=60)", 4000, runs=runs, threads=1) for runs in (4, 1)
+    )
+    assert many.regret[:1].tobytes() == few.regret.tobytes()
+    plain = ft.simulate(recipe, "nsd-ucrl2(window=60)", 4000, runs=2, compiled=False, threads=1)
+    assert many.regret[:2].tobytes() == plain.regret.tobytes()
 
 
 @pytest.mark.compiled

@@ -10,6 +10,7 @@ import ctypes
 import importlib
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +19,10 @@ import numba.core.config
 import numpy as np
 import pytest
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, codegen, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
+from numba.extending import register_jitable
 from numba.np import arrayobj
 
 from foretell.kernel import uniform
@@ -194,6 +196,54 @@ def test_compiled_numbers_are_those_of_the_generator_and_leave_its_state() -> No
     ours, theirs = (np.random.Generator(np.random.SFC64(11)) for _ in range(2))
     assert [function(ours) for _ in range(500)] == [theirs.random() for _ in range(500)]
     assert str(ours.bit_generator.state) == str(theirs.bit_generator.state)
+
+
+@pytest.mark.parametrize(
+    ("context", "made"), [(compiled._kernels_inside_their_callers, 1), (nullcontext, 2)]
+)
+def test_kernels_are_compiled_into_their_callers_only(
+    context: Callable[[], Any], made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finished: list[str] = []
+    library: Any = codegen.JITCodeLibrary
+    finish = library._finalize_specific
+
+    def watched(self: Any) -> None:
+        finished.append(self.name)
+        finish(self)
+
+    monkeypatch.setattr(library, "_finalize_specific", watched)
+    mark: Any = register_jitable
+    inner = mark(**compiled._OPTIONS)(lambda value: 3.0 * value)
+
+    def outer(value: float) -> float:
+        return inner(value) + 1.0
+
+    function = njit(**compiled._OPTIONS)(outer)
+    with lock, context():
+        function.compile((types.float64,))
+    assert function(2.0) == 7.0
+    assert len(finished) == made, (
+        f"machine code was made of {finished}: see the flags and steps that "
+        f"`_kernels_inside_their_callers` sets, in numba.core.typed_passes and codegen"
+    )
+
+
+def test_what_numba_has_on_disk_is_known_before_it_is_loaded(tmp_path: Path) -> None:
+    def known() -> compiled.CompiledFunction:
+        function = compiled.CompiledFunction.__new__(compiled.CompiledFunction)
+        function._dispatcher = compiled._dispatcher.__wrapped__(twice, tmp_path / "known")
+        function._subject, function.ready = OwnState, False
+        return function
+
+    first = known()
+    assert not first.is_on_disk(1.0), "numba's cache says that it holds what was never compiled"
+    assert first(1.0) == 2.0
+    assert known().is_on_disk(1.0), (
+        "what was compiled is not in numba's index: `is_on_disk` reads it as "
+        "numba.core.caching.IndexDataCacheFile does"
+    )
+    assert not known().is_on_disk(1)
 
 
 def test_the_cache_is_where_the_setting_said_when_the_function_was_made(tmp_path: Path) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import foretell as ft
 from foretell.policies.registry import start
-from foretell.sim.pending import Pending, doubled
-from foretell.sim.run import new_run_trace, run
+from foretell.sim.pending import Pending, doubled, new_pending
+from foretell.sim.run import new_trace, run_all
+from foretell.sim.streams import stream_words
 
 MEGABYTE = 2**20
 
@@ -69,32 +72,36 @@ def test_a_long_walk_is_drawn_in_little_room() -> None:
 @pytest.mark.parametrize(
     ("delay", "room"),
     [
-        (ft.delays.ConstantDelay(0), 1024),
+        (ft.delays.ConstantDelay(0), 1),
         (ft.delays.ConstantDelay(900), 1024),
         (ft.delays.ConstantDelay(1500), 2048),
-        (ft.delays.ConstantDelay(10**6), 1024),
+        (ft.delays.ConstantDelay(10**6), 1),
         (ft.delays.NeverDelay(), 1024),
-        (ft.delays.GeometricDelay(1200.0), 2048),
+        (ft.delays.UniformDelay(1400, 1600), 2048),
+        (ft.delays.GeometricDelay(1600.0), 2048),
     ],
     ids=str,
 )
-def test_the_wheel_has_room_in_proportion_to_what_waits(
+def test_there_is_room_in_proportion_to_what_waits(
     delay: ft.delays.Delay, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reward due after the horizon does not wait at all."""
-    rooms = [1024]
+    rooms = []
 
-    def watched(pending: Pending) -> Pending:
-        larger = doubled(pending)
-        rooms.append(len(larger.due))
-        return larger
+    def watched(make: Callable[[Any], Pending]) -> Callable[[Any], Pending]:
+        def made(of: Any) -> Pending:
+            pending = make(of)
+            rooms.append(len(pending.due))
+            return pending
 
-    monkeypatch.setattr("foretell.sim.run.doubled", watched)
+        return made
+
+    monkeypatch.setattr("foretell.sim.run.new_pending", watched(new_pending))
+    monkeypatch.setattr("foretell.sim.run.doubled", watched(doubled))
     recipe = ft.scenario("paper-stationary", delay=delay)
     horizon = 6000
     world = recipe.draw(horizon, np.random.default_rng(0))
-    trace = new_run_trace(np.array([horizon - 1]), 4, 0)
+    trace = new_trace(np.array([horizon - 1]), 1, 4, 0)
     state = start(ft.Uniform(), recipe.problem(horizon))
-    noise, rng = np.random.default_rng(1), np.random.default_rng(2)
-    run(world, state, horizon, trace, noise=noise, rng=rng)
+    run_all(world, state, horizon, stream_words(0, np.arange(1)), trace)
     assert rooms[-1] == room

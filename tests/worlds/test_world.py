@@ -81,11 +81,14 @@ def test_the_best_action_has_no_regret() -> None:
 
 def test_signals_follow_the_law_and_none_of_probability_zero_comes() -> None:
     law = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.1 + 0.2, 0.7, 0.0]])
+    world = ft.Scenario(law=law, theta=THETA).draw(10, np.random.default_rng(0))
+    now = before_round_zero(world)
+    move_to(world, now, 0)
     rng = np.random.default_rng(0)
     for action in range(3):
-        drawn = [draw_signal(law, action, float(rng.random())) for _ in range(4000)]
+        drawn = [draw_signal(now.reached, action, float(rng.random())) for _ in range(4000)]
         np.testing.assert_allclose(np.bincount(drawn, minlength=3) / 4000, law[action], atol=0.04)
-        edges = [draw_signal(law, action, u) for u in (0.0, 1.0 - 2**-53)]
+        edges = [draw_signal(now.reached, action, u) for u in (0.0, 1.0 - 2**-53)]
         assert all(law[action, signal] > 0 for signal in edges)
 
 

@@ -100,7 +100,7 @@ def _level(state: NsdKlState, action: int) -> float:
     if seen == 0:
         return -1.0
     rank = 1.0 + state.memories[0]
-    if state.law.action.size > 0:
+    if state.law.window > 0:
         rank += state.plays[action] - state.law.plays[action]
     level = action_level(state.plays.size, seen, rank, state.delta)
     return with_pending(level, seen, state.law.plays[action])

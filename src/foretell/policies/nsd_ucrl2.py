@@ -11,6 +11,7 @@ import numpy as np
 from foretell.kernel import kernel
 from foretell.policies.parts.argmax import argmax
 from foretell.policies.parts.law import (
+    NOTHING,
     Law,
     law_forget,
     law_observe,
@@ -93,7 +94,15 @@ class NsdUcrl2State(NamedTuple):
     theta_constant: float
     """C_{T,delta}, likewise."""
     law: Law
+    share: Floats
+    """(actions,): one over the signals in the window, at least one."""
+    root: Floats
+    """(actions,): one over the root of the plays in the window, at least one."""
     theta: Rewards
+    mean: Floats
+    """(signals,): the mean of the rewards received, 0 without one."""
+    theta_root: Floats
+    """(signals,): one over the root of their number, at least one."""
     scratch: Floats
     scratch_upper: Floats
     scratch_order: Ints
@@ -117,7 +126,11 @@ def _begin(spec: NsdUcrl2, problem: Problem) -> NsdUcrl2State:
         if horizon
         else 0.0,
         law=new_law(actions, signals, capped(spec.window, horizon)),
+        share=np.ones(actions),
+        root=np.ones(actions),
         theta=new_rewards(signals),
+        mean=np.zeros(signals),
+        theta_root=np.ones(signals),
         scratch=np.zeros(actions),
         scratch_upper=np.zeros(signals),
         scratch_order=np.arange(signals),
@@ -125,20 +138,18 @@ def _begin(spec: NsdUcrl2, problem: Problem) -> NsdUcrl2State:
 
 
 @kernel
-def upper_theta(
-    theta: Rewards, constant: float, scale: float, ceiling: float, tight: bool, upper: Floats
-) -> None:
-    """Write U_t(s) = min{1, theta_hat(s) + sqrt(C_{T,delta} / N^D_t(s))}, Eq. (3), into `upper`.
+def _upper_theta(state: NsdUcrl2State, width: float) -> None:
+    """Write U_t(s) = min{1, theta_hat(s) + sqrt(C_{T,delta} / N^D_t(s))}, Eq. (3).
 
-    It is at least 1 while there is no reward, which the printed constant ensures by itself.
+    `width` is the root of the constant, scaled. U is at least 1 while there is no reward, which
+    the printed constant ensures by itself.
     """
+    upper = state.scratch_upper
     for signal in range(upper.size):
-        received = theta.counts[signal]
-        share = 1.0 / max(1, received)
-        radius = scale * math.sqrt(constant * share)
-        upper[signal] = min(ceiling, reward_sum(theta, signal) * share + radius)
-        if received == 0 and tight:
-            upper[signal] = max(upper[signal], min(ceiling, 1.0))
+        bound = state.mean[signal] + width * state.theta_root[signal]
+        upper[signal] = min(state.ceiling, bound)
+        if state.tight and state.theta.counts[signal] == 0:
+            upper[signal] = max(upper[signal], min(state.ceiling, 1.0))
 
 
 @indices.register(NsdUcrl2State)
@@ -157,17 +168,18 @@ def _indices(state: NsdUcrl2State, t: int, out: Floats) -> None:
         of_theta = theta_constant(
             state.tight and state.ceiling == 1.0, upper.size, horizon, state.delta
         )
-    upper_theta(state.theta, of_theta, state.scale, state.ceiling, state.tight, upper)
+    _upper_theta(state, state.scale * math.sqrt(of_theta))
     sort_signals(upper, order)
+    width = state.scale * math.sqrt(constant)
     for action in range(out.size):
         if not law.ever[action]:
             out[action] = math.inf
         elif law.seen[action] == 0:
             out[action] = upper[order[0]]
         else:
-            radius = state.scale * math.sqrt(constant / law.plays[action])
+            radius = width * state.root[action]
             out[action] = optimistic_value(
-                law.counts, action, law.seen[action], radius, upper, order
+                law.counts, action, state.share[action], radius, upper, order
             )
 
 
@@ -177,31 +189,61 @@ def _choose(state: NsdUcrl2State, t: int, eligible: Bools, rng: np.random.Genera
     return argmax(state.scratch, eligible, rng)
 
 
+@kernel
+def _update_share(state: NsdUcrl2State, action: int) -> None:
+    """Keep what the law of an action needs until its signals change again."""
+    state.share[action] = 1.0 / max(1, state.law.seen[action])
+
+
+@kernel
+def _update_root(state: NsdUcrl2State, action: int) -> None:
+    """Keep what the radius of an action needs until its plays change again."""
+    state.root[action] = math.sqrt(1.0 / max(1, state.law.plays[action]))
+
+
+@kernel
+def _update_theta(state: NsdUcrl2State, signal: int) -> None:
+    """Keep what the bound of a signal needs until its rewards change again."""
+    share = 1.0 / max(1, state.theta.counts[signal])
+    state.mean[signal] = reward_sum(state.theta, signal) * share
+    state.theta_root[signal] = math.sqrt(share)
+
+
 @play.register(NsdUcrl2State)
 def _play(state: NsdUcrl2State, t: int, action: int) -> None:
-    law_play(state.law, t, action)
+    leaving = law_play(state.law, t, action)
+    _update_root(state, action)
+    if leaving != NOTHING:
+        _update_root(state, leaving)
+        _update_share(state, leaving)
 
 
 @observe.register(NsdUcrl2State)
 def _observe(state: NsdUcrl2State, t: int, action: int, signal: int) -> None:
     law_observe(state.law, t, action, signal)
+    _update_share(state, action)
 
 
 @credit.register(NsdUcrl2State)
 def _credit(state: NsdUcrl2State, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
+    _update_theta(state, signal)
 
 
 @uncredit.register(NsdUcrl2State)
 def _uncredit(state: NsdUcrl2State, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)
+    _update_theta(state, signal)
 
 
 @unobserve.register(NsdUcrl2State)
 def _unobserve(state: NsdUcrl2State, t: int, action: int, signal: int) -> None:
     law_unobserve(state.law, t, action, signal)
+    _update_share(state, action)
 
 
 @forget.register(NsdUcrl2State)
 def _forget(state: NsdUcrl2State) -> None:
     law_forget(state.law)
+    state.share[:] = 1.0
+    state.root[:] = 1.0

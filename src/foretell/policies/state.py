@@ -1,4 +1,4 @@
-"""Walking over the arrays of a state: to compare, to save, and to grow it."""
+"""Walking over the arrays of a state: to compare it, to save it, to grow it, to begin again."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from foretell.kernel import kernel
 from foretell.policies.verbs import admit, begin, has
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from foretell.types import Problem
+    from foretell.types import Ints, Problem
+
+_WORD = 8
+"""Bytes in a word of a block."""
 
 
 def leaves(state: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -20,7 +24,7 @@ def leaves(state: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     >>> from foretell.policies import Ucb
     >>> from foretell.types import Problem
     >>> [name for name, _ in leaves(begin(Ucb(), Problem(2, 2)))]
-    ['scale', 'rewards.counts', 'rewards.grains']
+    ['scale', 'rewards.counts', 'rewards.grains', 'mean', 'root']
     """
     for name, value in zip(state._fields, state, strict=True):
         if name.startswith("scratch"):
@@ -52,3 +56,43 @@ def grow(spec: Any, state: Any, known_actions: int, problem: Problem) -> Any:
     if has(admit, grown) and problem.actions > known_actions:
         admit(grown, known_actions)
     return grown
+
+
+def in_one_block(state: Any) -> tuple[Any, Ints]:
+    """Return the same state with its arrays in one block of memory, and the block, in words.
+
+    So a new run begins with one copy, see `restore`.
+    """
+    block = np.zeros(_words(state), np.int64)
+    moved, _ = _moved(state, block, 0)
+    return moved, block
+
+
+@kernel
+def restore(block: Ints, pristine: Ints) -> None:
+    """Bring a state back to what it was before the first round."""
+    for word in range(block.size):
+        block[word] = pristine[word]
+
+
+def _words(value: Any) -> int:
+    if isinstance(value, np.ndarray):
+        return -(-value.nbytes // _WORD)
+    return sum(_words(part) for part in value) if isinstance(value, tuple) else 0
+
+
+def _moved(value: Any, block: Ints, first: int) -> tuple[Any, int]:
+    """Return a part of a state in the block from word `first` on, and the word after it."""
+    if isinstance(value, np.ndarray):
+        end = first + _words(value)
+        room = block[first:end].view(np.uint8)[: value.nbytes]
+        array = room.view(value.dtype).reshape(value.shape)
+        array[...] = value
+        return array, end
+    if not isinstance(value, tuple):
+        return value, first
+    parts = []
+    for part in value:
+        moved, first = _moved(part, block, first)
+        parts.append(moved)
+    return type(value)(*parts), first

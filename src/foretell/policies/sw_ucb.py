@@ -18,10 +18,9 @@ from foretell.policies.parts.reward_window import (
     window_drop_before,
     window_remove,
 )
-from foretell.policies.parts.theta import Rewards, new_rewards, to_grains
+from foretell.policies.parts.theta import Rewards, new_rewards, reward_sum, to_grains
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, capped, check_scale, check_window, option
-from foretell.policies.ucb import ucb_indices
 from foretell.policies.verbs import (
     begin,
     choose,
@@ -104,8 +103,16 @@ def _begin(spec: SwUcb, problem: Problem) -> SwUcbState:
 
 @indices.register(SwUcbState)
 def _indices(state: SwUcbState, t: int, out: Floats) -> None:
+    """Write mean + exploration / sqrt(N), +inf for an action without rewards in the window."""
     rounds = min(t + 1.0, state.window)
-    ucb_indices(state.rewards, state.scale * math.sqrt(2.0 * math.log(rounds)), out)
+    exploration = state.scale * math.sqrt(2.0 * math.log(rounds))
+    for action in range(out.size):
+        received = state.rewards.counts[action]
+        if received == 0:
+            out[action] = math.inf
+        else:
+            share = 1.0 / received
+            out[action] = reward_sum(state.rewards, action) * share + exploration * math.sqrt(share)
 
 
 @choose.register(SwUcbState)

@@ -56,29 +56,42 @@ class UcbState(NamedTuple):
 
     scale: float
     rewards: Rewards
+    mean: Floats
+    """(actions,): the mean reward, +inf without a reward."""
+    root: Floats
+    """(actions,): 1 / sqrt(N), 0 without a reward."""
     scratch: Floats
 
 
 @begin.register(Ucb)
 def _begin(spec: Ucb, problem: Problem) -> UcbState:
-    return UcbState(float(spec.scale), new_rewards(problem.actions), np.zeros(problem.actions))
-
-
-@kernel
-def ucb_indices(rewards: Rewards, exploration: float, out: Floats) -> None:
-    """Write mean + exploration / sqrt(N), +inf for an action without rewards."""
-    for action in range(out.size):
-        received = rewards.counts[action]
-        if received == 0:
-            out[action] = math.inf
-        else:
-            share = 1.0 / received
-            out[action] = reward_sum(rewards, action) * share + exploration * math.sqrt(share)
+    return UcbState(
+        scale=float(spec.scale),
+        rewards=new_rewards(problem.actions),
+        mean=np.full(problem.actions, math.inf),
+        root=np.zeros(problem.actions),
+        scratch=np.zeros(problem.actions),
+    )
 
 
 @indices.register(UcbState)
 def _indices(state: UcbState, t: int, out: Floats) -> None:
-    ucb_indices(state.rewards, state.scale * math.sqrt(2.0 * math.log(t + 1.0)), out)
+    exploration = state.scale * math.sqrt(2.0 * math.log(t + 1.0))
+    for action in range(out.size):
+        out[action] = state.mean[action] + exploration * state.root[action]
+
+
+@kernel
+def _update(state: UcbState, action: int) -> None:
+    """Keep what the index of an action needs until its rewards change again."""
+    received = state.rewards.counts[action]
+    if received == 0:
+        state.mean[action] = math.inf
+        state.root[action] = 0.0
+    else:
+        share = 1.0 / received
+        state.mean[action] = reward_sum(state.rewards, action) * share
+        state.root[action] = math.sqrt(share)
 
 
 @choose.register(UcbState)
@@ -93,13 +106,17 @@ ignore(UcbState, play, observe, unobserve)
 @credit.register(UcbState)
 def _credit(state: UcbState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.rewards, action, reward)
+    _update(state, action)
 
 
 @uncredit.register(UcbState)
 def _uncredit(state: UcbState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.rewards, action, reward)
+    _update(state, action)
 
 
 @forget.register(UcbState)
 def _forget(state: UcbState) -> None:
     forget_rewards(state.rewards)
+    state.mean[:] = math.inf
+    state.root[:] = 0.0

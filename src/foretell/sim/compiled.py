@@ -12,11 +12,14 @@ of them, because numba's own cache does not see edits in other files.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numba
 import numba.core.config
@@ -24,45 +27,87 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu import CPUContext, CPUTargetOptions
 from numba.core.errors import NumbaError
+from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic, overload, register_jitable
-from numba.np import arrayobj
+from numba.np import arrayobj, linalg
 
 from foretell.errors import InvalidInput
-from foretell.kernel import KERNELS, uniform
+from foretell.kernel import KERNELS, WARM_UP, reseed, uniform
 from foretell.policies.draw import share_writer
 from foretell.policies.verbs import COMPILED
 from foretell.sim.cache import cache_folder
-from foretell.sim.run import play_rounds
+from foretell.sim.draw_worlds import draw_from
+from foretell.sim.run import play_runs
+from foretell.worlds.knots import draw_knots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from foretell.types import Bools, Floats
 
-_OPTIONS: Any = {"_nrt": False, "forceinline": True}
+Structure: TypeAlias = tuple[Any, ...]
+"""The type of a state, and the structures of what is in it."""
+
+_OPTIONS: Any = {"_nrt": False, "forceinline": True, "error_model": "numpy"}
 
 _known: set[int] = set()
 
 
-def compiled_player(state_type: type) -> Callable[..., int]:
-    """Return `sim.run.play_rounds` for states of this type; its first call compiles it.
+class CompiledFunction:
+    """One of our functions with the verbs of a state, or a rule, compiled into it.
 
-    All calls of one player have arguments of the same types.
+    All its calls have arguments of the same types; the first compiles, or loads from the disk.
     """
-    _learn_kernels()
-    player = _dispatcher(play_rounds, _cache_folder(state_type))
-    ready = False
 
-    def play(*arguments: Any) -> int:
-        nonlocal ready
-        if not ready:
-            _compile(player, state_type, arguments)
-            ready = True
-        reached: int = player(*arguments)
-        return reached
+    def __init__(self, function: Callable[..., Any], structure: Structure) -> None:
+        """Prepare to compile; nothing is compiled yet."""
+        _learn_kernels()
+        self._subject: type = structure[0]
+        self._dispatcher = _dispatcher(function, _cache_folder(structure))
+        self.ready = False
+        """Whether it is compiled and loaded."""
 
-    return play
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it, compiled."""
+        if not self.ready:
+            _compile(self._dispatcher, self._subject, arguments)
+            self.ready = True
+        return self._dispatcher(*arguments)
+
+    def is_on_disk(self, *arguments: Any) -> bool:
+        """Return whether a call with such arguments finds it compiled."""
+        cache = self._dispatcher._cache
+        if not hasattr(cache, "_cache_file"):
+            return False
+        types_of = tuple(map(numba.typeof, arguments))
+        key = cache._index_key(types_of, self._dispatcher.targetctx.codegen())
+        return key in cache._cache_file._load_index()
+
+
+def compiled_player(state: Any) -> CompiledFunction:
+    """Return `sim.run.play_runs` for states like this one."""
+    return _compiled(play_runs, _structure(state))
+
+
+def compiled_drawer(rule: Any) -> CompiledFunction:
+    """Return `sim.draw_worlds.draw_from` for rules like this one."""
+    return _compiled(draw_from, _structure(rule))
+
+
+@cache
+def _compiled(function: Callable[..., Any], structure: Structure) -> CompiledFunction:
+    return CompiledFunction(function, structure)
+
+
+def _structure(value: Any) -> Structure:
+    """Return what the compiled code of a state depends on: the types in it, and no numbers."""
+    if isinstance(value, tuple):
+        return (type(value), *map(_structure, value))
+    return (
+        (type(value), value.dtype, value.ndim) if isinstance(value, np.ndarray) else (type(value),)
+    )
 
 
 def compiled_choices(state: Any) -> Callable[..., None]:
@@ -75,7 +120,7 @@ def compiled_choices(state: Any) -> Callable[..., None]:
     """
     _learn_kernels()
     state_type: type = type(state)
-    writer = _dispatcher(share_writer(state), _cache_folder(state_type))
+    writer = _dispatcher(share_writer(state), _cache_folder(_structure(state)))
     rng = np.random.Generator(np.random.SFC64(0))
     _compile(writer, state_type, (state, 0, np.ones(1, np.bool_), rng, 1, np.zeros(1)))
 
@@ -104,7 +149,7 @@ def _learn_kernels() -> None:
 def _compile(dispatcher: Any, state_type: type, arguments: tuple[Any, ...]) -> None:
     """Compile for the types of these arguments, or load what was compiled before."""
     try:
-        with global_compiler_lock, _indices_from_the_start():
+        with global_compiler_lock, _indices_from_the_start(), _kernels_inside_their_callers():
             dispatcher.compile(tuple(map(numba.typeof, arguments)))
     except NumbaError as error:
         raise InvalidInput(_explained(state_type, error)) from error
@@ -125,6 +170,45 @@ def _indices_from_the_start() -> Iterator[None]:
         arrayobj.fix_integer_index = before
 
 
+@contextmanager
+def _kernels_inside_their_callers() -> Iterator[None]:
+    """Let numba compile kernels into their callers only.
+
+    Left alone it also optimises every kernel by itself, makes machine code of it, and two entry
+    points that nobody calls: half of all its work.
+    """
+    options_class: Any = CPUTargetOptions
+    context_class: Any = CPUContext
+    stack: Any = ConfigStack
+    finalize, get_executable = options_class.finalize, context_class.get_executable
+
+    def without_entries(self: Any, flags: Any, options: Any) -> None:
+        finalize(self, flags, options)
+        if options.get("forceinline") and stack().top_or_none() is not None:
+            flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+
+    def without_machine_code(self: Any, library: Any, description: Any, env: Any) -> Any:
+        flags = stack().top_or_none()
+        if flags is None or not flags.no_cpython_wrapper:
+            return get_executable(self, library, description, env)
+        library._optimize_final_module = library._finalize_final_module = _do_nothing
+        library.finalize()
+        library._finalized = True
+        return [].append  # something callable of its own: numba finds the kernel by it
+
+    options_class.finalize = without_entries
+    context_class.get_executable = without_machine_code
+    try:
+        yield
+    finally:
+        options_class.finalize = finalize
+        context_class.get_executable = get_executable
+
+
+def _do_nothing() -> None:
+    """Stand for a step of numba that a kernel does not need."""
+
+
 def _explained(state_type: type, error: NumbaError) -> str:
     """Return one sentence that says why a policy cannot be compiled."""
     text = str(error)
@@ -133,6 +217,27 @@ def _explained(state_type: type, error: NumbaError) -> str:
         return f"{what}, because it makes a new array in a verb: keep scratch arrays in its state"
     reason = next((line.strip() for line in text.splitlines()[1:] if line.strip()), text)
     return f"{what} ({reason}): run it with compiled=False, or use loops, math and arrays only"
+
+
+def _load_without_scipy() -> None:
+    """Load what numba would import SciPy for, only to see whether it can.
+
+    Where linear algebra is compiled, numba looks again.
+    """
+    before = linalg.ensure_blas
+
+    def ensure_blas() -> None:
+        if find_spec("scipy") is None:
+            raise ImportError
+
+    linalg.ensure_blas = ensure_blas
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = before
+
+
+_load_without_scipy()
 
 
 def _dispatch_verb(verb: Any) -> None:
@@ -144,7 +249,7 @@ def _dispatch_verb(verb: Any) -> None:
         return chosen
 
 
-for _verb in COMPILED:
+for _verb in (*COMPILED, draw_knots):
     _dispatch_verb(_verb)
 
 
@@ -188,6 +293,39 @@ def _uniform(_: Any) -> Callable[..., float]:
     return draw
 
 
+@intrinsic
+def _write_words(_: Any, bits: Any, words: Any) -> Any:
+    """Set the words of NumPy's SFC64, its counter to 1, and clear the half that it may keep."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        proxy: Any = cgutils.create_struct_proxy
+        generator = proxy(bits)(context, builder, value=arguments[0])
+        state = builder.inttoptr(generator.state, word.as_pointer())
+        given = proxy(signature.args[1])(context, builder, value=arguments[1])
+        values = [
+            builder.load(builder.gep(given.data, [ir.Constant(word, index)])) for index in range(3)
+        ]
+        for index, value in enumerate([*values, ir.Constant(word, 1), ir.Constant(word, 0)]):
+            builder.store(value, builder.gep(state, [ir.Constant(word, index)]))
+        return context.get_dummy_value()
+
+    return types.void(bits, words), generate
+
+
+@overload(reseed, strict=False, jit_options=_OPTIONS)
+def _reseed(_: Any, __: Any) -> Callable[..., None]:
+    advance: Any = _next_uniform
+    write: Any = _write_words
+
+    def begin(rng: Any, words: Any) -> None:
+        write(rng.bit_generator, words)
+        for _ in range(WARM_UP):
+            advance(rng.bit_generator)
+
+    return begin
+
+
 @cache
 def _dispatcher(function: Callable[..., Any], folder: Path | None) -> Any:
     """Return numba's dispatcher of a function with its cache in `folder`; None is no cache."""
@@ -203,20 +341,23 @@ def _dispatcher(function: Callable[..., Any], folder: Path | None) -> Any:
 
 
 @cache
-def _cache_folder(state_type: type) -> Path | None:
-    """Return the folder for runs of this state; None where its own source cannot be read."""
-    if _is_ours(state_type):
-        return cache_folder("compiled")
+def _cache_folder(structure: Structure) -> Path | None:
+    """Return the folder for states of this structure; None where a source cannot be read.
+
+    Each has its own, because processes that compile side by side must not share numba's index.
+    """
     extra = set()
-    for part in (state_type, *(function for function in KERNELS if not _is_ours(function))):
-        try:
-            source = inspect.getsourcefile(part)  # type: ignore[arg-type]
-        except TypeError:
-            source = None
-        if source is None or not Path(source).is_file():
-            return None
-        extra.add(Path(source))
-    return cache_folder("compiled", tuple(sorted(extra)))
+    if not _is_ours(structure[0]):
+        for part in (structure[0], *(one for one in KERNELS if not _is_ours(one))):
+            try:
+                source = inspect.getsourcefile(part)
+            except TypeError:
+                source = None
+            if source is None or not Path(source).is_file():
+                return None
+            extra.add(Path(source))
+    own = hashlib.sha256(repr(structure).encode()).hexdigest()[:16]
+    return cache_folder("compiled", tuple(sorted(extra))) / own
 
 
 def _is_ours(part: Any) -> bool:

@@ -1,6 +1,7 @@
 """Rewards that are on their way, found by the round in which they are due.
 
-A hashed timing wheel: a reward due in round r waits in a list at slot r mod size, together with
+Where every reward has the same delay, they wait in a ring, by their round. Else in a hashed
+timing wheel: a reward due in round r waits in a list at slot r mod size, together with
 those due a whole number of turns later. The wheel has as many slots as it has room for rewards
 and doubles when it is full, so adding and taking cost O(1) on average for any delay, and memory
 is O(rewards on their way). Rewards due in the same round come out in the order of their rounds.
@@ -50,6 +51,21 @@ def new_pending(room: int) -> Pending:
         last=np.full(room, NO_ENTRY, np.int32),
         free=np.zeros(1, np.int64),
     )
+
+
+@kernel
+def pass_ring(pending: Pending, delay: int, t: int, action: int, signal: int, reward: float) -> int:
+    """Let the reward of round t wait in the ring, and return the one that is due, or NO_ENTRY.
+
+    Every reward has this delay, and the ring has more room than that.
+    """
+    mask = pending.first.size - 1
+    entry = t & mask
+    pending.round[entry] = t
+    pending.action[entry] = action
+    pending.signal[entry] = signal
+    pending.reward[entry] = reward
+    return (t - delay) & mask if t >= delay else NO_ENTRY
 
 
 @kernel

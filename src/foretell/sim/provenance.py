@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import platform
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,13 @@ _PARTS = ("kernel.py", "types.py", "policies", "worlds", "sim")
 
 def provenance() -> dict[str, str]:
     """Return the versions and the digest of the sources that make a result now."""
+    return dict(_provenance())
+
+
+@cache
+def _provenance() -> dict[str, str]:
+    import importlib.metadata
+
     versions = {"python": platform.python_version(), "source": source_digest()}
     for name in ("foretell", "numpy", "numba"):
         try:

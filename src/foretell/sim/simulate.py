@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import itertools
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from foretell.errors import InvalidInput, MissingExtra
+from foretell.errors import InvalidInput
 from foretell.policies import Spec, entry, policy, start
 from foretell.progress import progress_bar
+from foretell.sim.draw_worlds import draw_worlds
+from foretell.sim.prepare import compiled_program, cores, plain_program
 from foretell.sim.provenance import provenance
 from foretell.sim.result import Batch, Batches, Trajectories
-from foretell.sim.run import RunTrace, new_run_trace, play_rounds, run
-from foretell.sim.streams import NOISE_STREAM, POLICY_STREAM, WORLD_STREAM, random_stream
+from foretell.sim.run import Trace, new_trace, run_all
+from foretell.sim.streams import Words, stream_words
 from foretell.types import is_whole
 from foretell.worlds.scenario import Scenario
 
@@ -23,8 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from foretell.types import Bools, Ints
+    from foretell.worlds.world import World
 
 MOST_CHECKPOINTS = 1000
+WORK = 5_000_000
+"""About how many rounds, times K·S, of one policy are played in one call."""
+ROOM = 32 * 2**20
+"""The most memory for the laws of one call, in bytes, if it is not a single world."""
 
 
 @overload
@@ -93,106 +99,115 @@ def simulate(
     horizon, runs, seed = int(horizon), int(runs), int(seed)
     rounds = _checkpoint_rounds(checkpoints, horizon)
     chosen = list(dict.fromkeys(chosen))
-    players = [_player(spec, scenario, horizon, compiled=compiled) for spec in chosen]
+    program = (
+        compiled_program(chosen, scenario, horizon, shown=progress)
+        if compiled
+        else plain_program(chosen, scenario, horizon)
+    )
+    traced = horizon if trajectories else 0
+    traces = [new_trace(rounds, runs, scenario.actions, traced) for _ in chosen]
     stop = np.zeros(1, np.bool_)
 
-    def one_run(number: int) -> list[RunTrace]:
-        world = scenario.draw(horizon, random_stream(seed, number, WORLD_STREAM))
-        problem = scenario.problem(horizon, world.changes)
-        traces = []
-        for spec, player in zip(chosen, players, strict=True):
-            trace = new_run_trace(rounds, scenario.actions, horizon if trajectories else 0)
-            run(
-                world,
-                start(spec, problem),
-                horizon,
-                trace,
-                noise=random_stream(seed, number, NOISE_STREAM),
-                rng=random_stream(seed, number, POLICY_STREAM),
-                undelayed=entry(spec).undelayed,
-                stop=stop,
-                player=player,
-            )
-            traces.append(trace)
-        return traces
+    def play_chunk(chunk: tuple[int, int]) -> int:
+        first, end = chunk
+        words = stream_words(seed, np.arange(first, end))
+        world = draw_worlds(scenario, horizon, words, program.draw)
+        for spec, player, trace in zip(chosen, program.play, traces, strict=True):
+            _play(spec, scenario, horizon, world, words, trace.part(first, end), stop, player)
+        return end - first
 
-    traces: list[list[RunTrace]] = [[] for _ in range(runs)]
-    workers = min(runs, threads or _cores())
+    workers = min(runs, threads or cores())
+    chunks = _chunks(scenario, horizon, runs, workers)
+    if workers == 1:
+        played: Iterator[int] = map(play_chunk, chunks)
+    else:
+        played = _in_threads(play_chunk, chunks, workers, stop)
     with progress_bar(f"{len(chosen)} × {runs} runs", runs, shown=progress) as advance:
-        if workers == 1:
-            for number in range(runs):
-                traces[number] = one_run(number)
-                advance(1)
-        else:
-            for number, trace in _in_threads(one_run, runs, workers, stop):
-                traces[number] = trace
-                advance(1)
-    made_by = provenance()
-    batches = Batches()
-    for index, spec in enumerate(chosen):
-        batches[str(spec)] = _collected(
-            spec, scenario, horizon, seed, rounds, [row[index] for row in traces], made_by
-        )
+        for ended in played:
+            advance(ended)
+    batches = Batches(
+        {
+            str(spec): _collected(spec, scenario, horizon, seed, trace)
+            for spec, trace in zip(chosen, traces, strict=True)
+        }
+    )
     return next(iter(batches.values())) if single else batches
 
 
+def _play(
+    spec: Spec,
+    scenario: Scenario,
+    horizon: int,
+    world: World,
+    words: Words,
+    trace: Trace,
+    stop: Bools,
+    player: Callable[..., None],
+) -> None:
+    """Play the runs of one policy; where it is told the changes, those that share them at once."""
+    known = entry(spec)
+    runs = range(len(words))
+    for changes, alike in itertools.groupby(runs, world.changes_of if known.lab_only else _nothing):
+        numbers = list(alike)
+        first, end = numbers[0], numbers[-1] + 1
+        run_all(
+            world._replace(first=world.first[first:end], end=world.end[first:end]),
+            start(spec, scenario.problem(horizon, changes)),
+            horizon,
+            words[first:end],
+            trace.part(first, end),
+            undelayed=known.undelayed,
+            stop=stop,
+            player=player,
+        )
+
+
+def _nothing(_: int) -> tuple[int, ...]:
+    """Return what a policy that is no oracle is told of the changes."""
+    return ()
+
+
+def _chunks(scenario: Scenario, horizon: int, runs: int, workers: int) -> list[tuple[int, int]]:
+    """Share out the runs: enough of them at once to hide what a call costs, and not too many."""
+    law = scenario.actions * scenario.signals
+    room = ROOM // (8 * law * scenario.changes.room(horizon))
+    size = max(1, min(WORK // (horizon * law), room, -(-runs // workers)))
+    return [(first, min(runs, first + size)) for first in range(0, runs, size)]
+
+
 def _in_threads(
-    one_run: Callable[[int], list[RunTrace]], runs: int, workers: int, stop: Bools
-) -> Iterator[tuple[int, list[RunTrace]]]:
-    """Yield the traces of each run as it ends; an interrupt ends those under way, too."""
+    play_chunk: Callable[[tuple[int, int]], int],
+    chunks: list[tuple[int, int]],
+    workers: int,
+    stop: Bools,
+) -> Iterator[int]:
+    """Yield how many runs have ended, as they do; an interrupt ends those under way, too."""
     with ThreadPoolExecutor(workers) as pool:
-        futures = {pool.submit(one_run, number): number for number in range(runs)}
+        futures = [pool.submit(play_chunk, chunk) for chunk in chunks]
         try:
             for future in as_completed(futures):
-                yield futures[future], future.result()
+                yield future.result()
         except BaseException:
             stop[0] = True
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
-def _player(spec: Spec, scenario: Scenario, horizon: int, *, compiled: bool) -> Callable[..., int]:
-    """Return the function that plays rounds of this policy, refusing what it does not accept."""
-    state = start(spec, scenario.problem(horizon))
-    if not compiled:
-        return play_rounds
-    try:
-        from foretell.sim.compiled import compiled_player
-    except ImportError as error:
-        raise MissingExtra(
-            "the compiled simulator needs numba, which is not installed: "
-            "pip install 'foretell[lab]', or pass compiled=False"
-        ) from error
-    return compiled_player(type(state))
-
-
-def _collected(
-    spec: Spec,
-    scenario: Scenario,
-    horizon: int,
-    seed: int,
-    rounds: Ints,
-    traces: list[RunTrace],
-    made_by: dict[str, str],
-) -> Batch:
+def _collected(spec: Spec, scenario: Scenario, horizon: int, seed: int, trace: Trace) -> Batch:
     traced = None
-    if traces[0].actions.size:
+    if trace.actions.size:
         scale = scenario.scale
-        traced = Trajectories(
-            np.stack([trace.actions for trace in traces]),
-            np.stack([trace.signals for trace in traces]),
-            scale.low + scale.width * np.stack([trace.rewards for trace in traces]),
-            np.stack([trace.delays for trace in traces]),
-        )
+        rewards = scale.low + scale.width * trace.rewards
+        traced = Trajectories(trace.actions, trace.signals, rewards, trace.delays)
     return Batch(
         spec=spec,
         scenario=scenario,
         horizon=horizon,
         seed=seed,
-        rounds=rounds,
-        regret=np.stack([trace.regret for trace in traces]),
-        actions=np.stack([trace.pulls for trace in traces]),
-        provenance=made_by,
+        rounds=trace.rounds,
+        regret=trace.regret,
+        actions=trace.pulls,
+        provenance=provenance(),
         trajectories=traced,
     )
 
@@ -225,9 +240,3 @@ def _checkpoint_rounds(checkpoints: int | Sequence[int] | None, horizon: int) ->
 def _check_whole(what: str, value: int, *, least: int) -> None:
     if not is_whole(value) or value < least:
         raise InvalidInput(f"{what} must be a whole number of at least {least}, got {value!r}")
-
-
-def _cores() -> int:
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -13,8 +13,8 @@ import numpy as np
 
 from foretell.errors import MissingExtra
 from foretell.policies import start
-from foretell.sim.run import new_run_trace, run
-from foretell.sim.streams import NOISE_STREAM, POLICY_STREAM, random_stream
+from foretell.sim.run import new_trace, run_all
+from foretell.sim.streams import NOISE_STREAM, POLICY_STREAM, stream_words
 from foretell.traffic.plan import Plan
 from foretell.types import Floats
 
@@ -36,7 +36,7 @@ class Lab:
             ) from error
         self._plan = plan
         self._problem = plan.scenario.problem()
-        self._player = compiled_player(type(start(plan.spec, self._problem)))
+        self._player = compiled_player(start(plan.spec, self._problem))
 
     def regret(self, numbers: Sequence[int], delay: int | None = None) -> Floats:
         """Return (runs, repeats): the regret of the runs with these numbers.
@@ -48,16 +48,16 @@ class Lab:
         regret = np.zeros((len(numbers), REPEATS))
         for index, number in enumerate(numbers):
             world = plan.world(number, delay)
-            for repeat in range(REPEATS):
-                record = new_run_trace(np.array([plan.horizon - 1]), plan.scenario.actions, 0)
-                run(
-                    world,
-                    start(plan.spec, self._problem),
-                    plan.horizon,
-                    record,
-                    noise=random_stream(plan.seed, number, NOISE_STREAM),
-                    rng=random_stream(plan.seed, number, POLICY_STREAM + repeat),
-                    player=self._player,
-                )
-                regret[index, repeat] = record.total[0]
+            again = world._replace(
+                first=np.repeat(world.first, REPEATS), end=np.repeat(world.end, REPEATS)
+            )
+            kinds = (NOISE_STREAM, *range(POLICY_STREAM, POLICY_STREAM + REPEATS))
+            own = stream_words(plan.seed, np.array([number]), kinds)[0]
+            words = np.zeros((REPEATS, POLICY_STREAM + 1, own.shape[1]), np.uint64)
+            words[:, NOISE_STREAM] = own[0]
+            words[:, POLICY_STREAM] = own[1:]
+            trace = new_trace(np.array([plan.horizon - 1]), REPEATS, plan.scenario.actions, 0)
+            state = start(plan.spec, self._problem)
+            run_all(again, state, plan.horizon, words, trace, player=self._player)
+            regret[index] = trace.regret[:, -1]
         return regret

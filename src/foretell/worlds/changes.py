@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.types import Floats, is_number, is_whole
+from foretell.kernel import kernel, uniform
+from foretell.types import Floats, Ints, is_number, is_whole
 from foretell.worlds.drift import Interpolation, RandomWalk
-from foretell.worlds.knots import Knots, Pattern, Schedule, check_actions, check_count, sudden
+from foretell.worlds.knots import (
+    FULL,
+    Knots,
+    Moments,
+    Pattern,
+    Schedule,
+    check_actions,
+    check_count,
+    copy_knot,
+    draw_knots,
+    following_change,
+    sudden,
+)
 
 
 class Stationary(Pattern, frozen=True):
@@ -18,7 +31,7 @@ class Stationary(Pattern, frozen=True):
     def check(self, horizon: int, actions: int) -> None:
         """Nothing to refuse."""
 
-    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
+    def rule(self, law: Floats, mu: Floats, horizon: int) -> Knots:
         """Return the one knot."""
         return sudden([0], law[None], mu[None])
 
@@ -38,16 +51,45 @@ class Shifts(Pattern, frozen=True):
         self.when.check(horizon)
         check_actions(self.actions, actions, least=2)
 
-    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
-        """Draw the shifts."""
-        rounds = [0, *self.when.rounds(horizon, rng)]
-        moving = np.arange(len(law)) if self.actions is None else np.array(self.actions)
-        turned = np.zeros(len(rounds), np.int64)
-        turned[1:] = np.cumsum(rng.integers(1, moving.size, len(rounds) - 1))
-        origin = np.empty((len(rounds), len(law)), np.int64)
-        origin[:] = np.arange(len(law))
-        origin[:, moving] = moving[(np.arange(moving.size) - turned[:, None]) % moving.size]
-        return sudden(rounds, law[origin], mu[origin])
+    def rule(self, law: Floats, mu: Floats, horizon: int) -> ShiftRule:
+        """Return the rule that draws the shifts."""
+        return ShiftRule(self.when.moments(horizon), law, mu, _listed(self.actions, len(law)))
+
+    def room(self, horizon: int) -> int:
+        """Return for how many knots to make room at first."""
+        return 1 + self.when.expected(horizon)
+
+
+class ShiftRule(NamedTuple):
+    """Shifts as numbers and arrays."""
+
+    moments: Moments
+    law: Floats
+    mu: Floats
+    moving: Ints
+    """The actions that shift among themselves."""
+
+
+@draw_knots.register(ShiftRule)
+def _draw_shifts(
+    rule: ShiftRule, horizon: int, rng: np.random.Generator, knots: Knots, first: int
+) -> int:
+    size = rule.moving.size
+    index, change, turned = first, 0, 0
+    while change < horizon:
+        if index == knots.rounds.size:
+            return FULL
+        copy_knot(knots, index, rule.law, rule.mu, change)
+        for i in range(size):
+            action = rule.moving[i]
+            origin = rule.moving[(i + size - turned) % size]
+            knots.mus[index, action] = rule.mu[origin]
+            for signal in range(rule.law.shape[1]):
+                knots.laws[index, action, signal] = rule.law[origin, signal]
+        change = following_change(rule.moments, index - first, change, rng)
+        turned = (turned + 1 + int(uniform(rng) * (size - 1))) % size
+        index += 1
+    return index
 
 
 class Redraws(Pattern, frozen=True):
@@ -79,17 +121,73 @@ class Redraws(Pattern, frozen=True):
                 f"{self.count} actions cannot change at once, got only {available}: lower count"
             )
 
-    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
-        """Draw the new laws."""
-        rounds = [0, *self.when.rounds(horizon, rng)]
-        laws = [law]
-        pool = np.arange(len(law)) if self.actions is None else np.array(self.actions)
-        for _ in rounds[1:]:
-            rows = pool if self.count is None else rng.choice(pool, self.count, replace=False)
-            law = law.copy()
-            law[rows] = rng.dirichlet([self.concentration] * law.shape[1], len(rows))
-            laws.append(law)
-        return sudden(rounds, np.array(laws), np.tile(mu, (len(rounds), 1)))
+    def rule(self, law: Floats, mu: Floats, horizon: int) -> RedrawRule:
+        """Return the rule that draws the new laws."""
+        moving = _listed(self.actions, len(law))
+        return RedrawRule(
+            moments=self.when.moments(horizon),
+            law=law,
+            mu=mu,
+            moving=moving,
+            changing=moving.size if self.count is None else self.count,
+            concentration=float(self.concentration),
+        )
+
+    def room(self, horizon: int) -> int:
+        """Return for how many knots to make room at first."""
+        return 1 + self.when.expected(horizon)
+
+
+class RedrawRule(NamedTuple):
+    """Redraws as numbers and arrays."""
+
+    moments: Moments
+    law: Floats
+    mu: Floats
+    moving: Ints
+    """The actions that may get a new law."""
+    changing: int
+    """How many of them do at each change."""
+    concentration: float
+
+
+@draw_knots.register(RedrawRule)
+def _draw_redraws(
+    rule: RedrawRule, horizon: int, rng: np.random.Generator, knots: Knots, first: int
+) -> int:
+    index, change = first, 0
+    while change < horizon:
+        if index == knots.rounds.size:
+            return FULL
+        if index == first:
+            copy_knot(knots, index, rule.law, rule.mu, change)
+        else:
+            copy_knot(knots, index, knots.laws[index - 1], rule.mu, change)
+            wanted = rule.changing
+            for i in range(rule.moving.size):
+                if wanted == rule.moving.size - i or uniform(rng) * (rule.moving.size - i) < wanted:
+                    wanted -= 1
+                    draw_dirichlet(rule.concentration, rng, knots.laws[index, rule.moving[i]])
+        change = following_change(rule.moments, index - first, change, rng)
+        index += 1
+    return index
+
+
+@kernel
+def draw_dirichlet(concentration: float, rng: np.random.Generator, row: Floats) -> None:
+    """Draw a law from a symmetric Dirichlet; where all weights vanish, one signal takes all."""
+    mass = 0.0
+    for signal in range(row.size):
+        row[signal] = rng.standard_gamma(concentration)
+        mass += row[signal]
+    if mass == 0.0:
+        row[int(uniform(rng) * row.size)] = mass = 1.0
+    for signal in range(row.size):
+        row[signal] /= mass
+
+
+def _listed(actions: tuple[int, ...] | None, count: int) -> Ints:
+    return np.arange(count) if actions is None else np.array(actions, np.int64)
 
 
 Changes: TypeAlias = Stationary | Shifts | Redraws | Interpolation | RandomWalk

@@ -45,6 +45,15 @@ class DelayArrays(NamedTuple):
     table_start: Ints
     uses_uniform: bool
     uses_normal: bool
+    rounds: Ints
+    """(signals,): the delay of each signal, where all are constant."""
+    constant: int
+    """The delay of every reward, where there is only one; NEVER where there are several."""
+
+    @property
+    def all_constant(self) -> bool:
+        """Whether no delay is drawn."""
+        return bool((self.kind == _CONSTANT).all() and not self.lost.any())
 
 
 def delay_arrays(delays: Sequence[Delay]) -> DelayArrays:
@@ -53,7 +62,7 @@ def delay_arrays(delays: Sequence[Delay]) -> DelayArrays:
     rows = [_parameters(one) for one in delays]
     lost = np.array([getattr(one, "lost", 0.0) for one in delays])
     kind = np.array([row[0] for row in rows])
-    return DelayArrays(
+    arrays = DelayArrays(
         kind=kind,
         first=np.array([row[1] for row in rows]),
         second=np.array([row[2] for row in rows]),
@@ -65,7 +74,12 @@ def delay_arrays(delays: Sequence[Delay]) -> DelayArrays:
             np.isin(kind, (_UNIFORM, _GEOMETRIC, _PARETO, _TABLE)).any() or lost.any()
         ),
         uses_normal=bool((kind == _LOG_NORMAL).any()),
+        rounds=np.array([one.rounds if isinstance(one, ConstantDelay) else 0 for one in delays]),
+        constant=NEVER,
     )
+    if not arrays.all_constant or len(set(arrays.rounds.tolist())) > 1:
+        return arrays
+    return arrays._replace(constant=int(arrays.rounds[0]))
 
 
 def _parameters(delay: Delay) -> tuple[int, float, float]:  # noqa: PLR0911  one per family

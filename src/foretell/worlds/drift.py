@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from foretell.errors import InvalidInput
-from foretell.types import Floats, is_number
-from foretell.worlds.knots import Knots, Pattern, Schedule, check_actions, check_count
+from foretell.kernel import kernel
+from foretell.types import Floats, Ints, is_number
+from foretell.worlds.knots import (
+    FULL,
+    Knots,
+    Pattern,
+    Schedule,
+    check_actions,
+    check_count,
+    copy_knot,
+    draw_knots,
+)
 
 MOST_KNOTS = 2000
 
@@ -28,7 +39,7 @@ class Interpolation(Pattern, frozen=True):
                     f"give one row per action"
                 )
 
-    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
+    def rule(self, law: Floats, mu: Floats, horizon: int) -> Knots:
         """Return the stops."""
         stops = np.array([0, *(stop for stop, _ in self.towards)])
         laws = np.array([law, *(target for _, target in self.towards)])
@@ -58,21 +69,81 @@ class RandomWalk(Pattern, frozen=True):
         """Refuse actions that the problem does not have."""
         check_actions(self.actions, actions, least=1)
 
-    def knots(self, law: Floats, mu: Floats, horizon: int, rng: np.random.Generator) -> Knots:
-        """Draw the walk."""
-        every = self.every or max(10, -(-horizon // MOST_KNOTS))
-        rows = np.arange(len(law)) if self.actions is None else np.array(self.actions)
-        step = self.spread * math.sqrt(every / 1000.0)
-        stops = np.arange(0, horizon + every, every)
-        laws = [law]
-        for _ in stops[1:]:
-            law = law.copy()
-            moved = law[rows] + step * rng.standard_normal((len(rows), law.shape[1]))
-            law[rows] = [_project(row) for row in moved]
-            laws.append(law)
-        return Knots(
-            stops, np.array(laws), np.tile(mu, (stops.size, 1)), np.ones(stops.size, np.bool_)
-        )
+    def rule(self, law: Floats, mu: Floats, horizon: int) -> WalkRule:
+        """Return the rule that draws the walk."""
+        every = self._every(horizon)
+        moving = np.arange(len(law)) if self.actions is None else np.array(self.actions, np.int64)
+        return WalkRule(law, mu, moving, every, self.spread * math.sqrt(every / 1000.0))
+
+    def room(self, horizon: int) -> int:
+        """Return how many knots there are."""
+        return 1 - (-horizon // self._every(horizon))
+
+    def _every(self, horizon: int) -> int:
+        return self.every or max(10, -(-horizon // MOST_KNOTS))
+
+
+class WalkRule(NamedTuple):
+    """A random walk as numbers and arrays."""
+
+    law: Floats
+    mu: Floats
+    moving: Ints
+    """The actions whose laws walk."""
+    every: int
+    step: float
+    """The standard deviation of one step."""
+
+
+@draw_knots.register(WalkRule)
+def _draw_walk(
+    rule: WalkRule, horizon: int, rng: np.random.Generator, knots: Knots, first: int
+) -> int:
+    index, stop = first, 0
+    while stop < horizon + rule.every:
+        if index == knots.rounds.size:
+            return FULL
+        if index == first:
+            copy_knot(knots, index, rule.law, rule.mu, stop)
+        else:
+            copy_knot(knots, index, knots.laws[index - 1], rule.mu, stop)
+            for i in range(rule.moving.size):
+                row = knots.laws[index, rule.moving[i]]
+                for signal in range(row.size):
+                    row[signal] += rule.step * rng.standard_normal()
+                project(row)
+        knots.drifts[index] = True
+        stop += rule.every
+        index += 1
+    return index
+
+
+@kernel
+def project(row: Floats) -> None:
+    """Replace a row by the nearest point of the simplex, max(row − excess, 0) [Duchi2008].
+
+    The excess is found by dropping what it leaves nothing of until all that is left has mass 1
+    [Michelot1986].
+    """
+    excess = -math.inf
+    left = row.size + 1
+    while True:
+        count = 0
+        total = -1.0
+        for signal in range(row.size):
+            if row[signal] > excess:
+                count += 1
+                total += row[signal]
+        if count == left:
+            break
+        left = count
+        excess = total / count
+    mass = 0.0
+    for signal in range(row.size):
+        row[signal] = max(row[signal] - excess, 0.0)
+        mass += row[signal]
+    for signal in range(row.size):
+        row[signal] /= mass
 
 
 def interpolation(towards: list[tuple[int, list[list[float]]]]) -> Interpolation:
@@ -87,13 +158,3 @@ def random_walk(
 ) -> RandomWalk:
     """Drift as a random walk on the simplex."""
     return RandomWalk(spread, every, None if actions is None else tuple(actions))
-
-
-def _project(row: Floats) -> Floats:
-    """Return the nearest point of the simplex [Duchi2008]."""
-    falling = np.sort(row)[::-1]
-    excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(row) + 1)
-    last = np.nonzero(falling > excess)[0][-1]
-    inside = np.maximum(row - excess[last], 0.0)
-    projected: Floats = inside / inside.sum()
-    return projected

@@ -6,13 +6,21 @@ two knots the law stays as it is, or, where it drifts, moves in a straight line 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from functools import singledispatch
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput
+from foretell.kernel import kernel, uniform
 from foretell.types import Bools, Floats, Ints, is_number, is_whole
+
+FULL = -1
+"""What `draw_knots` returns when there is no room for another knot."""
+_FAR = 2**62
+"""The round of a change that never comes."""
 
 
 class Knots(NamedTuple):
@@ -31,6 +39,57 @@ class Knots(NamedTuple):
 def sudden(rounds: list[int], laws: Floats, mus: Floats) -> Knots:
     """Return knots between which the law stays as it is."""
     return Knots(np.array(rounds), laws, mus, np.zeros(len(rounds), np.bool_))
+
+
+def empty_knots(room: int, actions: int, signals: int) -> Knots:
+    """Make room for this many knots."""
+    return Knots(
+        rounds=np.zeros(room, np.int64),
+        laws=np.zeros((room, actions, signals)),
+        mus=np.zeros((room, actions)),
+        drifts=np.zeros(room, np.bool_),
+    )
+
+
+@singledispatch
+def draw_knots(rule: Any, horizon: int, rng: np.random.Generator, knots: Knots, first: int) -> int:
+    """Draw the knots of one world, and write them from index `first` on.
+
+    Returns the index after the last one, or FULL. Each rule by which laws change at random is a
+    NamedTuple of numbers and arrays, and registers this verb.
+    """
+    raise TypeError(f"{type(rule).__name__} does not say how to draw its knots")
+
+
+class Moments(NamedTuple):
+    """A schedule as numbers: the rounds of the changes, or the hazard that draws them."""
+
+    listed: Ints
+    random: bool
+    rate: float
+    """ln(1 − hazard), where the changes are random."""
+
+
+@kernel
+def following_change(moments: Moments, number: int, change: int, rng: np.random.Generator) -> int:
+    """Return the round of change `number` (from 0); the one before it was in round `change`."""
+    if not moments.random:
+        return moments.listed[number] if number < moments.listed.size else _FAR
+    if moments.rate == 0.0:
+        return _FAR
+    pause = math.log1p(-uniform(rng)) / moments.rate
+    return change + 1 + int(pause) if pause < 2.0**60 else _FAR
+
+
+@kernel
+def copy_knot(knots: Knots, index: int, law: Floats, mu: Floats, change: int) -> None:
+    """Write a knot from which on this law and these means hold."""
+    knots.rounds[index] = change
+    knots.drifts[index] = False
+    for action in range(law.shape[0]):
+        knots.mus[index, action] = mu[action]
+        for signal in range(law.shape[1]):
+            knots.laws[index, action, signal] = law[action, signal]
 
 
 class Schedule(msgspec.Struct, frozen=True):
@@ -72,25 +131,31 @@ class Schedule(msgspec.Struct, frozen=True):
                 f"last round {horizon - 1}: lengthen the horizon or drop the change"
             )
 
-    def rounds(self, horizon: int, rng: np.random.Generator) -> list[int]:
-        """Return the rounds of the changes below the horizon."""
+    def moments(self, horizon: int) -> Moments:
+        """Return the changes below the horizon, or the rule that draws them."""
+        listed = np.zeros(0, np.int64)
         if self.at is not None:
-            return list(self.at)
-        if self.every is not None:
-            return list(range(self.every, horizon, self.every))
-        assert self.hazard is not None  # noqa: S101  one of the three is given
-        if self.hazard == 0.0:
-            return []
-        rounds = []
-        change = int(rng.geometric(self.hazard))
-        while change < horizon:
-            rounds.append(change)
-            change += int(rng.geometric(self.hazard))
-        return rounds
+            listed = np.array(self.at, np.int64)
+        elif self.every is not None:
+            listed = np.arange(self.every, horizon, self.every)
+        hazard = self.hazard or 0.0
+        rate = math.log1p(-hazard) if hazard < 1.0 else -math.inf
+        return Moments(listed, self.hazard is not None, rate)
+
+    def expected(self, horizon: int) -> int:
+        """Return about how many changes there are below the horizon: seldom more."""
+        if self.hazard is None:
+            return self.moments(horizon).listed.size
+        mean = self.hazard * horizon
+        return min(horizon, int(mean + 4.0 * math.sqrt(mean)) + 4)
 
 
 class Pattern(msgspec.Struct, frozen=True, tag_field="pattern", tag=str.lower):
     """What all change patterns are."""
+
+    def room(self, horizon: int) -> int:
+        """Return for how many knots of one world to make room at first."""
+        return 1
 
 
 def check_count(what: str, count: int | None, unit: str) -> None:

@@ -11,14 +11,14 @@ import msgspec
 import numpy as np
 
 from foretell.errors import InvalidInput, UnknownName
-from foretell.types import FARTHEST, Floats, Problem, RewardScale, is_number, is_whole
+from foretell.types import FARTHEST, Floats, Ints, Problem, RewardScale, is_number, is_whole
 from foretell.worlds.changes import Changes, Stationary
 from foretell.worlds.delay_arrays import DelayArrays, delay_arrays
 from foretell.worlds.delays import Delay, as_delay
 from foretell.worlds.drift import Interpolation
-from foretell.worlds.knots import sudden
+from foretell.worlds.knots import FULL, Knots, draw_knots, empty_knots, sudden
 from foretell.worlds.parsing import read_tagged
-from foretell.worlds.rewards import Bernoulli, RewardFamily, family_code
+from foretell.worlds.rewards import BERNOULLI, Bernoulli, RewardFamily, family_code
 from foretell.worlds.world import World
 
 if TYPE_CHECKING:
@@ -189,17 +189,39 @@ class Scenario:
     def draw(self, horizon: int, rng: np.random.Generator) -> World:
         """Draw one world of this many rounds."""
         self.check(horizon)
+        rule = self.rule(horizon)
+        if isinstance(rule, Knots):
+            return self._alone(rule)
+        begun = rng.bit_generator.state
+        room = self.changes.room(horizon)
+        while True:
+            knots = empty_knots(room, self.actions, self.signals)
+            end = draw_knots(rule, horizon, rng, knots, 0)
+            if end != FULL:
+                return self._alone(Knots._make(array[:end] for array in knots))
+            rng.bit_generator.state = begun
+            room *= 2
+
+    def rule(self, horizon: int) -> Any:
+        """Return the knots of every world, or the rule of `draw_knots` that draws them."""
+        mu = np.array(self.mu if self.mu is not None else [self.scale.low] * self.actions)
+        if not self.segments:
+            return self.changes.rule(self.first_law, mu, horizon)
+        rounds = [first for first, _ in self.segments]
+        laws = np.array([law for _, law in self.segments])
+        return sudden(rounds, laws, np.tile(mu, (len(rounds), 1)))
+
+    def _alone(self, knots: Knots) -> World:
+        return self.world(knots, np.zeros(1, np.int64), np.array([knots.rounds.size]))
+
+    def world(self, knots: Knots, first: Ints, end: Ints) -> World:
+        """Return the worlds of runs that have these knots: run i those from first[i] to end[i]."""
         scale = self.scale
-        mu = np.array(self.mu if self.mu is not None else [scale.low] * self.actions)
-        if self.segments:
-            rounds = [first for first, _ in self.segments]
-            laws = np.array([law for _, law in self.segments])
-            knots = sudden(rounds, laws, np.tile(mu, (len(rounds), 1)))
-        else:
-            knots = self.changes.knots(self.first_law, mu, horizon, rng)
         kind, concentration = family_code(self.rewards)
         return World(
             theta=(np.array(self.theta) - scale.low) / scale.width,
+            first=first,
+            end=end,
             rounds=knots.rounds,
             laws=knots.laws,
             mus=(knots.mus - scale.low) / scale.width,
@@ -209,6 +231,7 @@ class Scenario:
             reward_kind=kind,
             concentration=float(concentration),
             delays=self._delays,
+            plain=kind == BERNOULLI and self.alpha == 0.0 and self._delays.all_constant,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One drawn instance of a scenario: arrays only, and how it answers an action."""
+"""Drawn instances of a scenario: arrays only, and how they answer an action."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ from foretell.worlds.rewards import draw_reward
 
 
 class World(NamedTuple):
-    """A law given by knots, theta, rewards and delays; means and rewards are in unit rewards."""
+    """Laws given by knots, theta, rewards and delays; means and rewards are in unit rewards.
+
+    It may hold the worlds of several runs, which differ in their knots alone.
+    """
 
     theta: Floats
     """(signals,)"""
+    first: Ints
+    """(runs,): the first knot of each run."""
+    end: Ints
+    """(runs,): the knot after its last one."""
     rounds: Ints
     """(knots,): the first round of each knot."""
     laws: Floats
@@ -32,46 +39,76 @@ class World(NamedTuple):
     reward_kind: int
     concentration: float
     delays: DelayArrays
+    plain: bool
+    """Bernoulli rewards, no mixture, constant delays: what is asked of most worlds."""
+
+    def changes_of(self, run: int) -> tuple[int, ...]:
+        """Return the rounds at which the law of a run jumps."""
+        rounds = self.rounds[self.first[run] : self.end[run]]
+        drifts = self.drifts[self.first[run] : self.end[run]]
+        return tuple(int(r) for r in rounds[1:][~drifts[:-1]])
 
     @property
     def changes(self) -> tuple[int, ...]:
-        """The rounds at which the law jumps."""
-        return tuple(int(r) for r in self.rounds[1:][~self.drifts[:-1]])
+        """The rounds at which the law of the first run jumps."""
+        return self.changes_of(0)
 
 
 class Now(NamedTuple):
     """The law in force in the current round."""
 
-    law: Floats
+    reached: Floats
+    """(actions, signals): the cumulative law, +inf from the last possible signal on."""
     mu: Floats
     gaps: Floats
     """(actions,): by how much each action is worse than the best one, in natural rewards."""
     knot: Ints
-    """(1,): the knot the round belongs to."""
+    """(2,): the knot the round belongs to, and the one after the last of its run."""
 
 
 def before_round_zero(world: World) -> Now:
-    """Make room for the current law."""
+    """Make room for the current law, and stand before round 0 of the first run."""
     actions, signals = world.laws.shape[1], world.laws.shape[2]
-    return Now(
+    now = Now(
         np.zeros((actions, signals)),
         np.zeros(actions),
         np.zeros(actions),
-        np.full(1, -1, np.int64),
+        np.zeros(2, np.int64),
     )
+    begin_run(world, now, 0)
+    return now
 
 
 @kernel
-def move_to(world: World, now: Now, t: int) -> None:
-    """Put the law of round t in force; rounds come in order."""
+def begin_run(world: World, now: Now, run: int) -> None:
+    """Stand before round 0 of a run."""
+    now.knot[0] = world.first[run] - 1
+    now.knot[1] = world.end[run]
+
+
+@kernel
+def move_to(world: World, now: Now, t: int) -> int:
+    """Put the law of round t in force, and return the round at which it moves again.
+
+    Rounds come in order; -1 stands for a law that stays.
+    """
     knot = now.knot[0]
+    end = now.knot[1]
     moved = False
-    while knot + 1 < world.rounds.size and world.rounds[knot + 1] <= t:
+    while knot + 1 < end and world.rounds[knot + 1] <= t:
         knot += 1
         moved = True
-    if not moved and not world.drifts[knot]:
-        return
-    now.knot[0] = knot
+    drifts = world.drifts[knot]
+    if moved or drifts:
+        now.knot[0] = knot
+        _put_in_force(world, now, knot, t)
+    if drifts:
+        return t + 1
+    return world.rounds[knot + 1] if knot + 1 < end else -1
+
+
+@kernel
+def _put_in_force(world: World, now: Now, knot: int, t: int) -> None:
     weight = 0.0
     following = knot
     if world.drifts[knot]:
@@ -80,11 +117,18 @@ def move_to(world: World, now: Now, t: int) -> None:
     best = -np.inf
     for action in range(now.gaps.size):
         mean = 0.0
+        reached = 0.0
+        last = 0
         for signal in range(world.theta.size):
             share = world.laws[knot, action, signal]
             share += weight * (world.laws[following, action, signal] - share)
-            now.law[action, signal] = share
             mean += share * world.theta[signal]
+            reached += share
+            now.reached[action, signal] = reached
+            if share > 0.0:
+                last = signal
+        for signal in range(last, world.theta.size):
+            now.reached[action, signal] = np.inf
         now.mu[action] = world.mus[knot, action]
         mean = (1.0 - world.alpha) * mean + world.alpha * now.mu[action]
         now.gaps[action] = mean
@@ -94,17 +138,12 @@ def move_to(world: World, now: Now, t: int) -> None:
 
 
 @kernel
-def draw_signal(law: Floats, action: int, uniform: float) -> int:
+def draw_signal(reached: Floats, action: int, uniform: float) -> int:
     """Return the signal at which the cumulative law of the action passes `uniform`."""
-    last = law.shape[1] - 1
-    reached = 0.0
-    for signal in range(last):
-        reached += law[action, signal]
-        if uniform < reached:
-            return signal
-    while law[action, last] == 0.0:
-        last -= 1
-    return last
+    signal = 0
+    for other in range(reached.shape[1] - 1):
+        signal += uniform >= reached[action, other]
+    return signal
 
 
 @kernel
@@ -114,10 +153,14 @@ def answer(world: World, now: Now, action: int, rng: np.random.Generator) -> tup
     `rng` advances by the same amount whatever the action is: policies compared on one world meet
     the same luck.
     """
+    if world.plain:
+        signal = draw_signal(now.reached, action, uniform(rng))
+        reward = 1.0 if uniform(rng) < world.theta[signal] else 0.0
+        return signal, reward, world.delays.rounds[signal]
     mixing = world.alpha > 0.0
     mixed = mixing and uniform(rng) < world.alpha
     luck = uniform(rng)
-    signal = int(luck * world.theta.size) if mixed else draw_signal(now.law, action, luck)
+    signal = int(luck * world.theta.size) if mixed else draw_signal(now.reached, action, luck)
     reward = draw_reward(
         world.reward_kind,
         world.concentration,

@@ -17,7 +17,7 @@ def value(case: Case, start: np.random.Generator | None = None) -> float:
         start.shuffle(order)
     sort_signals(case.upper, order)
     counts = case.counts[None, :]
-    return optimistic_value(counts, 0, int(case.counts.sum()), case.radius, case.upper, order)
+    return optimistic_value(counts, 0, 1.0 / case.counts.sum(), case.radius, case.upper, order)
 
 
 def random_case(rng: np.random.Generator) -> Case:

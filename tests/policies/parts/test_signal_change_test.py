@@ -13,7 +13,6 @@ from scipy import special
 from scipy.stats import beta
 
 import foretell as ft
-from foretell.policies.parts.glr_restarts import KlGlrState
 from foretell.policies.parts.prefix_grid import PrefixGrid, grid_add, new_prefix_grid
 from foretell.policies.parts.signal_change_test import (
     MOST_KEPT,
@@ -63,9 +62,9 @@ def alarm_rounds(state: Any, actions: Ints, signals: Ints, found: Ints) -> int:
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     import numba
 
-    from foretell.sim.compiled import compiled_player
+    from foretell.sim import compiled
 
-    compiled_player(KlGlrState)  # makes the kernels known to the compiler
+    compiled._learn_kernels()
     options: dict[str, Any] = {"nogil": True, "_nrt": False}  # as the simulator compiles
     made: Callable[..., Any] = numba.njit(**options)(function)
     return made

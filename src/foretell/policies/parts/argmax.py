@@ -18,11 +18,29 @@ TIE = 1e-12
 
 @kernel
 def argmax(values: Floats, eligible: Bools, rng: np.random.Generator) -> int:
-    """Return an eligible action whose value is within TIE of the largest, uniformly at random."""
+    """Return an eligible action whose value is within TIE of the largest, uniformly at random.
+
+    One pass finds the largest value and the one after it; ties are counted only where these two
+    are that close.
+    """
     best = -math.inf
+    second = -math.inf
+    chosen = 0
     for action in range(values.size):
-        if eligible[action] and values[action] > best:
-            best = values[action]
+        if eligible[action]:
+            value = values[action]
+            if value > best:
+                second = best
+                best = value
+                chosen = action
+            else:
+                second = max(second, value)
+    return chosen if second < best - TIE else _random_tie(values, eligible, best, rng)
+
+
+@kernel
+def _random_tie(values: Floats, eligible: Bools, best: float, rng: np.random.Generator) -> int:
+    """Return one of the actions within TIE of the best, uniformly at random."""
     ties = 0
     chosen = 0
     for action in range(values.size):

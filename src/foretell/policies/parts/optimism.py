@@ -38,10 +38,9 @@ def sort_signals(upper: Floats, order: Ints) -> None:
 
 @kernel
 def optimistic_value(
-    counts: Ints, action: int, total: int, radius: float, upper: Floats, order: Ints
+    counts: Ints, action: int, share: float, radius: float, upper: Floats, order: Ints
 ) -> float:
-    """Return rho⁺ for the law `counts[action] / total`; `order` sorts `upper` decreasingly."""
-    share = 1.0 / total
+    """Return rho⁺ for the law `counts[action] · share`; `order` sorts `upper` decreasingly."""
     value = 0.0
     for signal in range(upper.size):
         value += counts[action, signal] * share * upper[signal]

@@ -67,12 +67,10 @@ def grid_before(length: int, moment: int, level: int) -> tuple[int, int]:
 
     Begin with `moment = length` and `level = 0`.
     """
-    step = 1 << level
-    following = (moment - 1) // step * step
+    following = (moment - 1) >> level << level
     while following > 0 and (length >> level) - (following >> level) >= GRID_WIDTH:
         level += 1
-        step = 1 << level
-        following = (moment - 1) // step * step
+        following = (moment - 1) >> level << level
     return max(0, following), level
 
 

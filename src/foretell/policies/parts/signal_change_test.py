@@ -32,6 +32,10 @@ class LogGammas(NamedTuple):
     """ln Gamma(i + 1/2)"""
     whole: Floats
     """ln Gamma(i + S/2)"""
+    split: Floats
+    """ln Gamma(i + S/2) + ln(i (i + 1)), from i = 1 on: what a split at i costs."""
+    entropy: Floats
+    """i ln i, 0 at 0"""
     constant: float
     """ln Gamma(S/2) − S ln Gamma(1/2)"""
 
@@ -42,7 +46,11 @@ def log_gammas(signals: int, longest: int | None) -> LogGammas:
     size = MOST_KEPT if longest is None else min(MOST_KEPT, longest + 1)
     half = np.array([math.lgamma(i + 0.5) for i in range(size)])
     whole = np.array([math.lgamma(i + 0.5 * signals) for i in range(size)])
-    return LogGammas(half, whole, math.lgamma(0.5 * signals) - signals * math.lgamma(0.5))
+    moments = np.arange(size, dtype=np.float64)
+    moments[0] = 1.0
+    split = whole + np.log(moments * (moments + 1.0))
+    constant = math.lgamma(0.5 * signals) - signals * math.lgamma(0.5)
+    return LogGammas(half, whole, split, moments * np.log(moments), constant)
 
 
 @kernel
@@ -61,37 +69,27 @@ def log_gamma(table: Floats, index: int, offset: float) -> float:
 
 
 @kernel
-def change_statistic(grid: PrefixGrid, stream: int, gammas: LogGammas) -> float:
-    """Return the largest statistic over the splits of the grid, −inf while there is none."""
-    length = grid.length[stream]
-    signals = grid.total.shape[1]
-    likelihood = 0.0
-    for signal in range(signals):
-        count = grid.total[stream, signal]
-        if count > 0:
-            likelihood += count * math.log(count / length)
-    best = -math.inf
-    moment, level = grid_before(length, length, 0)
-    while moment > 0:
-        index = (moment >> level) % GRID_WIDTH
-        mixture = 2.0 * gammas.constant
-        mixture -= log_gamma(gammas.whole, moment, 0.5 * signals)
-        mixture -= log_gamma(gammas.whole, length - moment, 0.5 * signals)
-        for signal in range(signals):
-            before = grid.kept[stream, level, index, signal]
-            mixture += log_gamma(gammas.half, before, 0.5)
-            mixture += log_gamma(gammas.half, grid.total[stream, signal] - before, 0.5)
-        best = max(best, mixture - math.log(moment * (moment + 1.0)))
-        moment, level = grid_before(length, moment, level)
-    return best - likelihood
+def split_cost(gammas: LogGammas, moment: int, signals: int) -> float:
+    """Return ln Gamma(j + S/2) + ln(j (j + 1)), from the table where it reaches."""
+    if moment < gammas.split.size:
+        return gammas.split[moment]
+    return stirling(moment + 0.5 * signals) + math.log(moment * (moment + 1.0))
 
 
 @kernel
-def likeliest_split(grid: PrefixGrid, stream: int, gammas: LogGammas) -> tuple[int, int, int]:
-    """Return the split with the largest statistic, and the level and index of its totals.
+def log_power(gammas: LogGammas, count: int) -> float:
+    """Return n ln n, from the table where it reaches."""
+    if count < gammas.entropy.size:
+        return gammas.entropy[count]
+    return count * math.log(count)
 
-    It is the likeliest moment of the change, given that there was one. What all splits share is
-    left out of the statistic.
+
+@kernel
+def largest_split(grid: PrefixGrid, stream: int, gammas: LogGammas) -> tuple[float, int, int, int]:
+    """Return the largest statistic over the splits of the grid, less what all splits share.
+
+    After it come the split, and the level and index of its totals: given that there was a
+    change, this is its likeliest moment. Without a split the statistic is −inf.
     """
     length = grid.length[stream]
     signals = grid.total.shape[1]
@@ -100,15 +98,31 @@ def likeliest_split(grid: PrefixGrid, stream: int, gammas: LogGammas) -> tuple[i
     moment, level = grid_before(length, length, 0)
     while moment > 0:
         index = (moment >> level) % GRID_WIDTH
-        mixture = -log_gamma(gammas.whole, moment, 0.5 * signals)
+        mixture = -split_cost(gammas, moment, signals)
         mixture -= log_gamma(gammas.whole, length - moment, 0.5 * signals)
         for signal in range(signals):
             before = grid.kept[stream, level, index, signal]
             mixture += log_gamma(gammas.half, before, 0.5)
             mixture += log_gamma(gammas.half, grid.total[stream, signal] - before, 0.5)
-        mixture -= math.log(moment * (moment + 1.0))
         if mixture > best:
             best = mixture
             best_moment, best_level, best_index = moment, level, index
         moment, level = grid_before(length, moment, level)
-    return best_moment, best_level, best_index
+    return best, best_moment, best_level, best_index
+
+
+@kernel
+def change_statistic(grid: PrefixGrid, stream: int, gammas: LogGammas) -> float:
+    """Return the largest statistic over the splits of the grid, −inf while there is none."""
+    likelihood = -log_power(gammas, grid.length[stream])
+    for signal in range(grid.total.shape[1]):
+        likelihood += log_power(gammas, grid.total[stream, signal])
+    best, _, _, _ = largest_split(grid, stream, gammas)
+    return best + 2.0 * gammas.constant - likelihood
+
+
+@kernel
+def likeliest_split(grid: PrefixGrid, stream: int, gammas: LogGammas) -> tuple[int, int, int]:
+    """Return the split with the largest statistic, and the level and index of its totals."""
+    _, moment, level, index = largest_split(grid, stream, gammas)
+    return moment, level, index
