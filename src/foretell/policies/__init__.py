@@ -12,9 +12,7 @@ from foretell.policies.nsd_kl_glr import NsdKlGlr
 from foretell.policies.nsd_psrl import NsdPsrl
 from foretell.policies.nsd_psrl_cp import NsdPsrlCp
 from foretell.policies.nsd_ucrl2 import NsdUcrl2
-from foretell.policies.oracle_nsd import OracleNsd, OracleNsdNd
-from foretell.policies.oracle_psrl import OraclePsrl
-from foretell.policies.oracle_ucb import OracleUcb, OracleUcbNd
+from foretell.policies.oracle import OracleNsd, OracleNsdNd, OraclePsrl, OracleUcb, OracleUcbNd
 from foretell.policies.registry import Entry, entry, policy, register, registered_policies, start
 from foretell.policies.signal_glr_kl_ucb import SignalGlrKlUcb
 from foretell.policies.spec import Spec

@@ -1,4 +1,4 @@
-"""Restarts at the true change points: what turns a policy into an oracle.
+"""The oracles: policies that are told the true change points, and restart there.
 
 An oracle is another policy's state that forgets what is not stationary whenever the law changes;
 its rounds are counted from there. Signals of earlier rounds are dropped. Rewards of earlier
@@ -8,12 +8,94 @@ learns theta, which does not change.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from foretell.policies.verbs import choose, credit, forget, has, indices, observe, play
+from foretell.policies.nsd_psrl import NsdPsrl
+from foretell.policies.nsd_ucrl2 import NsdUcrl2
+from foretell.policies.registry import register
+from foretell.policies.spec import Spec, check_delta, check_scale, option
+from foretell.policies.ucb import Ucb
+from foretell.policies.verbs import begin, choose, credit, forget, has, indices, observe, play
 from foretell.types import Bools, Floats, Ints, Problem
+
+
+@register(
+    "oracle-ucb",
+    lab_only=True,
+    needs=("change points",),
+    use="the paper's yardstick: knowing the changes without the signals",
+    cost="O(K)",
+)
+@dataclass(frozen=True)
+class OracleUcb(Ucb):
+    """UCB that restarts at every true change point."""
+
+
+@register(
+    "oracle-ucb-nd",
+    lab_only=True,
+    undelayed=True,
+    needs=("change points", "undelayed rewards"),
+    use="the paper's yardstick: the same without delay",
+    cost="O(K)",
+)
+@dataclass(frozen=True)
+class OracleUcbNd(OracleUcb):
+    """UCB that restarts at every true change point and gets rewards without delay."""
+
+
+@register(
+    "oracle-nsd",
+    lab_only=True,
+    needs=("change points", "horizon"),
+    use="the paper's yardstick: what knowing the changes is worth",
+    cost="O(K S)",
+)
+@dataclass(frozen=True)
+class OracleNsd(Spec):
+    """NSD-UCRL2 without a window that restarts its law at every true change point.
+
+    Theta is kept; the window in the paper's constant is the horizon.
+    """
+
+    delta: float = 0.1
+    scale: float = option(1.0)
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_delta(self.delta)
+        check_scale(self.scale)
+
+
+@register(
+    "oracle-nsd-nd",
+    lab_only=True,
+    undelayed=True,
+    needs=("change points", "horizon", "undelayed rewards"),
+    use="the paper's yardstick: what the delay costs besides",
+    cost="O(K S)",
+)
+@dataclass(frozen=True)
+class OracleNsdNd(OracleNsd):
+    """NSD-UCRL2 that restarts at every true change point and gets rewards without delay."""
+
+
+@register(
+    "oracle-psrl",
+    lab_only=True,
+    needs=("change points",),
+    use="the sharpest yardstick: what is left to gain once changes are known",
+    cost="O(K S)",
+)
+@dataclass(frozen=True)
+class OraclePsrl(Spec):
+    """NSD-PSRL without a window that restarts its law at every true change point.
+
+    Theta is kept, for the meaning of a signal does not change.
+    """
 
 
 class OracleState(NamedTuple):
@@ -36,6 +118,22 @@ def new_oracle(inner: Any, problem: Problem, *, keeps_rewards: bool) -> OracleSt
     """Wrap `inner` so that it restarts at the change points of the problem."""
     kind = OracleIndexState if has(indices, inner) else OracleState
     return kind(inner, keeps_rewards, np.array(problem.changes, np.int64), np.zeros(2, np.int64))
+
+
+@begin.register(OracleUcb)
+def _begin_ucb(spec: OracleUcb, problem: Problem) -> OracleState:
+    return new_oracle(begin(Ucb(scale=spec.scale), problem), problem, keeps_rewards=False)
+
+
+@begin.register(OracleNsd)
+def _begin_nsd(spec: OracleNsd, problem: Problem) -> OracleState:
+    inner = begin(NsdUcrl2(delta=spec.delta, scale=spec.scale), problem)
+    return new_oracle(inner, problem, keeps_rewards=True)
+
+
+@begin.register(OraclePsrl)
+def _begin_psrl(spec: OraclePsrl, problem: Problem) -> OracleState:
+    return new_oracle(begin(NsdPsrl(), problem), problem, keeps_rewards=True)
 
 
 @indices.register(OracleIndexState)

@@ -19,8 +19,7 @@ from foretell.progress import progress_bar
 from foretell.sim.provenance import provenance
 from foretell.studies.cells import CellStore
 from foretell.studies.leaderboard.contest import Contest
-from foretell.studies.leaderboard.score import LEAST_RUNS
-from foretell.studies.leaderboard.summary import summary_rows, window_ratios
+from foretell.studies.leaderboard.score import LEAST_RUNS, summary_rows, window_ratios
 from foretell.studies.runner import run_cells
 from foretell.worlds import random_entries, suite
 
