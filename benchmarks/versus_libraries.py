@@ -18,7 +18,7 @@ from pathlib import Path
 
 import foretell as ft
 from benchmarks.measure import BenchmarkResult, cpu_seconds
-from foretell.sim.cache import user_cache
+from foretell.sim.provenance import user_cache
 
 MEANS = (0.68, 0.44, 0.28, 0.34)
 HORIZON = 8000

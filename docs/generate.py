@@ -11,15 +11,31 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import msgspec
 
 from foretell.cli import cli
 from foretell.policies import policy_markdown
 from foretell.service.http.routes import OPERATIONS
+from foretell.service.log.record import ROOT, link_after, stored_row
+from foretell.service.model.events import Decided, stamp
 from foretell.service.settings import settings_markdown
 from foretell.studies.leaderboard.board import load_leaderboard
 from foretell.studies.leaderboard.report import leaderboard_markdown
 
 DOCS = Path(__file__).parent
+EXAMPLE_SEQ = stamp(1_794_867_099_797_951)
+EXAMPLE = Decided(
+    config=1,
+    action=2,
+    propensity=0.25,
+    mode_index=0,
+    eligible=4,
+    nonce=0x0123456789ABCDEF,
+    state=stamp(1_794_867_099_797_166),
+    key="visit-7f3a",
+    request=bytes.fromhex("8badf00d8badf00d"),
+)
+"""The decision that the page on the format of the log shows."""
 
 
 def tables() -> dict[str, tuple[Path, str]]:
@@ -29,6 +45,7 @@ def tables() -> dict[str, tuple[Path, str]]:
         "settings": (DOCS / "live.md", settings_markdown()),
         "commands": (DOCS / "reference" / "commands.md", commands_markdown()),
         "routes": (DOCS / "reference" / "api.md", routes_markdown()),
+        "record": (DOCS / "explanation" / "log-format.md", record_markdown()),
     }
     if (DOCS / "leaderboard.json").is_file():
         made["leaderboard"] = (
@@ -77,6 +94,35 @@ def routes_markdown() -> str:
         for one in OPERATIONS
     ]
     return "\n".join(rows) + "\n"
+
+
+def record_markdown() -> str:
+    """Return a decision of campaign 7 as it is stored: its body in hex, and the row around it."""
+    row = stored_row(EXAMPLE_SEQ, 7, 0, EXAMPLE)
+    fields = [("tag", Decided.__struct_config__.tag)]
+    fields += [(name, getattr(EXAMPLE, name)) for name in Decided.__struct_fields__]
+    pieces = [(name, value, msgspec.msgpack.encode(value)) for name, value in fields]
+    head = bytes([0x90 + len(pieces)])
+    if head + b"".join(piece for _, _, piece in pieces) != row.body:
+        raise SystemExit("the body is not its fields in order: describe the format again")
+    lines = ["| bytes of the body | field | value |", "|---|---|---|"]
+    lines.append(f"| `{head.hex()}` | | an array of {len(pieces)} |")
+    lines += [
+        f"| `{piece.hex(' ')}` | `{name}` | {_shown(value)} |" for name, value, piece in pieces
+    ]
+    lines += ["", f"Together {len(row.body)} bytes. The row in SQLite:", ""]
+    lines += ["| column | value |", "|---|---|", f"| `seq` | {row.seq} |"]
+    lines += [
+        f"| `campaign` | {row.campaign} |",
+        "| `decision` | NULL: a decision is about itself |",
+    ]
+    lines += [f"| `body` | `{row.body.hex()}` |", f"| `checksum` | {row.checksum} |", ""]
+    lines.append(f"Its link, if it is the first of its stream: `{link_after(ROOT, row).hex()}`")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: object) -> str:
+    return f"`{value.hex()}` in hex" if isinstance(value, bytes) and value else f"`{value!r}`"
 
 
 def replaced(text: str, name: str, table: str) -> str:

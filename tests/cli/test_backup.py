@@ -103,7 +103,7 @@ def test_a_copy_is_restored_with_its_journal(tmp_path: Path, crashed: Path, onli
     else:
         restored = foretell("restore", str(crashed), cwd=tmp_path)
     assert restored.returncode == 0, restored.stderr
-    assert restored.stdout == "Restored: the last record is 23.\n"
+    assert restored.stdout == f"Restored from {crashed}.\n"
     assert "foretell.db: 23 records" in foretell("verify", cwd=tmp_path).stdout
 
 

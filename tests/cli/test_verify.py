@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -10,15 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from foretell.service.log.record import snapshot_digest
+from foretell.service.log.record import state_digest
+from foretell.service.model.events import moment
 from foretell.service.model.snapshot import pack, unpack
+from foretell.service.model.timestamps import format_timestamp
 from tests.service.server_process import CAMPAIGN, Server, foretell
 
 pytestmark = pytest.mark.slow
 EVENTS = 300
-NEWEST = (
-    "UPDATE {} WHERE campaign = 2 AND seq = (SELECT max(seq) FROM snapshots WHERE campaign = 2)"
-)
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +54,14 @@ def fill(server: Server) -> None:
 
 
 def damaged(database: Path, folder: Path, statement: str) -> Path:
-    """Return a copy that somebody has changed."""
+    """Return a copy that somebody has changed; `:one` is a record between others."""
     copy = folder / "foretell.db"
     shutil.copy(database, copy)
     with closing(sqlite3.connect(copy)) as connection, connection:
-        assert connection.execute(statement).rowcount == 1
+        (one,) = connection.execute(
+            "SELECT seq FROM events ORDER BY seq LIMIT 1 OFFSET 40"
+        ).fetchone()
+        assert connection.execute(statement, {"one": one}).rowcount == 1
     return copy
 
 
@@ -87,18 +90,35 @@ def test_a_database_is_checked_while_it_is_used(tmp_path: Path) -> None:
     ("statement", "sentence"),
     [
         (
-            "UPDATE events SET body = zeroblob(length(body)) WHERE seq = 40",
-            "record 40 does not match its checksum",
+            "UPDATE events SET body = zeroblob(length(body)) WHERE seq = :one",
+            r"record \d{19} does not match its checksum",
         ),
-        ("UPDATE events SET link = zeroblob(16) WHERE seq = 41", "record 41 does not follow"),
-        ("DELETE FROM events WHERE seq = 42", "record 42 is missing"),
+        ("UPDATE events SET seq = seq + 2048 WHERE seq = :one", r"record \d{19} does not match"),
+        ("DELETE FROM events WHERE seq = :one", "one was changed, moved, removed or added"),
+        (
+            "DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)",
+            r"does not end as it did: records after \d{19} are missing or moved",
+        ),
+        (
+            "UPDATE links SET link = zeroblob(16) WHERE number = 2",
+            "one was changed, moved, removed or added",
+        ),
+        ("UPDATE streams SET head = head + 2048", "the end of the log, stored as"),
+        (
+            "DELETE FROM keys WHERE key = (SELECT key FROM keys WHERE campaign = 1 LIMIT 1)",
+            "the keys that were claimed do not match their checksum",
+        ),
+        (
+            "UPDATE ranks SET rank = 7 WHERE campaign = 2 AND rank = 0",
+            r"the rank of decision \d{19} of campaign 2 is wrong or missing",
+        ),
         (
             "UPDATE personal SET unit = zeroblob(16) WHERE seq = (SELECT min(seq) FROM personal)",
-            "the context of record 5 does not match its checksum",
+            r"the context of record \d{19} does not match its checksum",
         ),
         (
-            NEWEST.format("snapshots SET digest = zeroblob(32)"),
-            "the snapshot of campaign 2 at record ",
+            "UPDATE states SET digest = zeroblob(16) WHERE campaign = 2",
+            r"the state of campaign 2 as of \d{19} does not match its checksum",
         ),
     ],
 )
@@ -107,27 +127,28 @@ def test_what_is_damaged_is_named(
 ) -> None:
     checked = foretell("verify", "--db", str(damaged(database, tmp_path, statement)))
     assert checked.returncode == 1
-    assert sentence in checked.stdout
+    assert re.search(sentence, checked.stdout), checked.stdout
     assert "Traceback" not in checked.stderr
 
 
-def test_a_snapshot_that_the_log_does_not_give_is_found(database: Path, tmp_path: Path) -> None:
+def test_a_state_that_the_log_does_not_give_is_found(database: Path, tmp_path: Path) -> None:
     copy = tmp_path / "foretell.db"
     shutil.copy(database, copy)
     with closing(sqlite3.connect(copy)) as connection, connection:
-        seq, body = connection.execute(
-            "SELECT max(seq), body FROM snapshots WHERE campaign = 2"
+        position, version, body = connection.execute(
+            "SELECT position, version, body FROM states WHERE campaign = 2"
         ).fetchone()
         campaign = unpack(body)
-        assert campaign is not None
         campaign.counters.counts[0] += 1
+        other = pack(campaign)
         connection.execute(
-            "UPDATE snapshots SET body = ?, digest = ? WHERE campaign = 2 AND seq = ?",
-            (pack(campaign), snapshot_digest(2, seq, pack(campaign)), seq),
+            "UPDATE states SET body = ?, digest = ? WHERE campaign = 2",
+            (other, state_digest(2, position, version, other)),
         )
     checked = foretell("verify", "--db", str(copy))
     assert checked.returncode == 1
-    assert f"'two', built from the log, differs from its snapshot at record {seq}" in checked.stdout
+    as_of = format_timestamp(moment(position))
+    assert f"'two', built from the log, differs from its state as of {as_of}" in checked.stdout
 
 
 def test_what_is_no_database_is_damage(tmp_path: Path) -> None:

@@ -34,12 +34,15 @@ def test_every_verb_arrives_as_it_was_said(service: Service, make: Make) -> None
         client.reward("decision-k", np.float32(0.5), occurred_at="2026-05-01T10:00:00Z"),
         client.adjust(decision, "order-1", 0.25),
         client.retract(decision.id, "order-1", event_id="back-1"),
+        said(client, decision.void(event_id="void-1", occurred_at=noon)),
+        client.void("decision-k"),
     ]
     assert client.flush()
     assert list(service.events) == ids
     assert ids[1] == "order-1"
     assert ids[4] == "back-1"
-    assert ids[0] < ids[2] < ids[3]
+    assert ids[5] == "void-1"
+    assert ids[0] < ids[2] < ids[3] < ids[6]
     sent = [
         {key: value for key, value in event.items() if key != "event_id"}
         for event in service.events.values()
@@ -50,6 +53,8 @@ def test_every_verb_arrives_as_it_was_said(service: Service, make: Make) -> None
         {"decision_id": "decision-k", "value": 0.5, "occurred_at": "2026-05-01T10:00:00Z"},
         {"decision_id": "decision-k", "kind": "adjust", "target": "order-1", "value": 0.25},
         {"decision_id": "decision-k", "kind": "retract", "target": "order-1"},
+        {"decision_id": "decision-k", "kind": "void", "occurred_at": "2026-05-01T10:00:00+00:00"},
+        {"decision_id": "decision-k", "kind": "void"},
     ]
     assert client.pending == 0
     assert service.requests[-1].key == "Bearer ftk_abc"
@@ -61,7 +66,8 @@ def test_feedback_on_a_fallback_is_dropped_and_counted(service: Service, make: M
     decision = client.decide("c")
     assert said(client, decision.signal("download")) is None
     assert client.reward(decision.id, 1.0) is None
-    assert client.dropped == 2
+    assert said(client, decision.void()) is None
+    assert client.dropped == 3
     assert client.pending == 0
 
 
@@ -82,6 +88,8 @@ BAD: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.signal("d", "s", event_id=""), "event_id must be a text"),
     (lambda c: c.retract("d", None), "target must be a text"),
     (lambda c: c.adjust("d", "", 1.0), "target must be a text"),
+    (lambda c: c.void(""), "id of a decision must be a text"),
+    (lambda c: c.void("d", event_id=""), "event_id must be a text"),
     (
         lambda c: c.signal("d", "s", occurred_at=datetime(2026, 1, 1)),  # noqa: DTZ001
         "must have a time zone",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from foretell.policies import policy_table
+from foretell.service.log.record import ROOT, StoredRow, link_after, record_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -23,7 +24,9 @@ def generator() -> Any:
     return module
 
 
-@pytest.mark.parametrize("name", ["policies", "leaderboard", "settings"])
+@pytest.mark.parametrize(
+    "name", ["policies", "leaderboard", "settings", "commands", "routes", "record"]
+)
 def test_a_generated_table_is_what_the_code_says(name: str) -> None:
     made = generator()
     tables = made.tables()
@@ -31,6 +34,19 @@ def test_a_generated_table_is_what_the_code_says(name: str) -> None:
     page, table = tables[name]
     text = page.read_text(encoding="utf-8")
     assert made.replaced(text, name, table) == text, "run python docs/generate.py"
+
+
+def test_the_record_that_the_page_on_the_log_shows_can_be_read() -> None:
+    page = (DOCS / "explanation" / "log-format.md").read_text(encoding="utf-8")
+    shown = page.partition("<!-- record -->")[2].partition("<!-- /record -->")[0]
+    column = dict(re.findall(r"^\| `(\w+)` \| `?(-?\w+)`?", shown, flags=re.MULTILINE))
+    body = bytes.fromhex(column["body"])
+    seq, campaign, checksum = (int(column[name]) for name in ("seq", "campaign", "checksum"))
+    row = StoredRow(seq, campaign, seq, body, checksum)
+    assert record_of(row).event == generator().EXAMPLE
+    assert f"`{link_after(ROOT, row).hex()}`" in shown
+    pieces = re.findall(r"^\| `([0-9a-f ]+)` \|(?: `\w+`)? \|", shown, flags=re.MULTILINE)
+    assert bytes.fromhex("".join(pieces)) == body
 
 
 def test_every_policy_has_a_page_with_its_name() -> None:

@@ -7,49 +7,33 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from foretell.policies.state import fingerprint
-from foretell.protocol import RewardReport, SignalReport
+from foretell.protocol import RewardReport, SignalReport, VoidReport
 from foretell.service.model.errors import Unusable
+from foretell.service.model.events import Configured, Feedback, Record, moment
 from foretell.service.model.snapshot import pack
-from foretell.service.model.timestamps import format_timestamp
+from foretell.service.model.timestamps import format_timestamp, parse_timestamp
+from tests.model.drawn import (
+    CHANGES,
+    MAX_ACTIONS,
+    SIGNALS,
+    SILENCES,
+    TIMES,
+    WINDOWS,
+    Sent,
+    feedback,
+)
 from tests.model.recorder import recorders
-from tests.model.reference import Decision, FeedbackEvent, Reference
+from tests.model.reference import Decision, FeedbackEvent, Reference, is_void
 from tests.model.stream import Life, Moment
+from tests.service import engine_driver
 from tests.service.engine_driver import SECOND, START, Served
-
-SIGNALS = ("none", "click", "buy")
-SILENCES = st.sampled_from(["default", "unknown"])
-WINDOWS = st.sampled_from([0.5, 1.0, 2.0, 3.0])
-"""Seconds; a reward window may well be as long as the signal window, or shorter."""
-TIMES = [0.000001, 0.004, 0.1, 0.2, 0.2, 0.5, 1.0, 5.0, -0.3, -100.0]
-MAX_ACTIONS = 4
-CHANGES = st.fixed_dictionaries(
-    {},
-    optional={
-        "signal_window": WINDOWS,
-        "reward_window": WINDOWS,
-        "signal_silence": SILENCES,
-        "reward_silence": SILENCES,
-        "default_reward": st.sampled_from([0.25, 1.0]),
-    },
-)
-
-signals = st.fixed_dictionaries({"signal": st.integers(0, 2)})
-rewards = st.fixed_dictionaries(
-    {
-        "kind": st.sampled_from(["reward", "reward", "adjust", "retract"]),
-        "value": st.sampled_from([-3.0, 0.0, 0.3, 1.0, 1.7, 9.0]),
-        "name": st.integers(0, 2),
-        "occurred": st.none() | st.integers(0, 3),
-    }
-)
-feedback = st.tuples(st.integers(0, 30), signals | rewards)
-Sent = tuple[int, dict[str, Any]]
 
 
 class LiveModel(RuleBasedStateMachine):
@@ -57,13 +41,15 @@ class LiveModel(RuleBasedStateMachine):
 
     policies: tuple[str, ...] = ()
     order_free = False
+    log_engine = "memory"
 
     def __init__(self) -> None:
         super().__init__()
         self.recorders = recorders()
         self.recorders.__enter__()
         self.folder = Path(tempfile.mkdtemp())
-        self.served = Served(self.folder / "a.db").__enter__()
+        with mock.patch.dict(engine_driver.__dict__, LOG_ENGINE=[self.log_engine]):
+            self.served = Served(self.folder / "a.db").__enter__()
         self.answers: list[str] = []
         self.sent: list[tuple[dict[str, Any], str]] = []
         self.held: list[Sent] = []
@@ -111,7 +97,8 @@ class LiveModel(RuleBasedStateMachine):
 
     @property
     def now(self) -> int:
-        return self.served.engine.runtime.clock.now()
+        """The moment of the log up to which everything is folded."""
+        return self.served.campaign().as_of
 
     # --- what a product does -------------------------------------------------------------------
 
@@ -120,8 +107,9 @@ class LiveModel(RuleBasedStateMachine):
     def decide(self, count: int) -> None:
         for answer in self.served.decide_many(count):
             self.answers.append(answer.decision_id)
-            self._happens("decide", int(answer.action[1:]))
-            self.reference.decisions.append(Decision(self.now, int(answer.action[1:])))
+            self._happens("decide", int(answer.action[1:]), self._newest(answer.decision_id))
+            at = self.moments[-1].at
+            self.reference.decisions.append(Decision(at, int(answer.action[1:])))
             assert self.action_status[answer.action] == "active"
 
     @rule(draft=feedback)
@@ -169,10 +157,17 @@ class LiveModel(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from(TIMES))
     def pass_time(self, seconds: float) -> None:
-        """Move the machine's clock; the server's never goes back."""
+        """Let time pass; log time never goes back."""
         before = self.now
         self.served.pass_time(seconds)
         assert self.now >= before
+
+    @rule(seconds=st.sampled_from([-100.0, -0.3, 30.0]))
+    def set_the_wall_clock(self, seconds: float) -> None:
+        """Log time goes on with the boot clock, whatever the wall clock says."""
+        before = self.now
+        self.served.set_wall_clock(seconds)
+        assert before <= self.now < before + SECOND or seconds > 0
 
     @rule(index=st.integers(0, 100), signal=st.booleans(), off=st.sampled_from([-1, 0, 0, 1]))
     def go_to_a_close(self, index: int, signal: bool, off: int) -> None:
@@ -182,7 +177,7 @@ class LiveModel(RuleBasedStateMachine):
         close = reference.closes(one, "signal" if signal else "reward") + off
         self.served.machine.time = max(self.served.machine.time, close)
 
-    @rule(end=st.sampled_from(["close", "crash", "snapshot and crash"]))
+    @rule(end=st.sampled_from(["close", "crash", "save and crash"]))
     def begin_again(self, end: str) -> None:
         before = self.served.digest()
         now = self.now
@@ -190,10 +185,10 @@ class LiveModel(RuleBasedStateMachine):
             self.served.restart()
         else:
             if end != "crash":
-                self.served.engine.maintenance.keep_snapshots()
-                self.served.run(self.served.engine.runtime.durable())
+                self.served.save_states()
             self.served.crash()
-        if self.now >= now:
+        assert self.now >= now
+        if end == "crash":
             assert self.served.digest() == before
 
     # --- what an administrator does ------------------------------------------------------------
@@ -207,7 +202,7 @@ class LiveModel(RuleBasedStateMachine):
                 self.served.add_action(name)
                 self.action_status[name] = "active"
                 self.reference.actions += 1
-                self._happens("grow", self.reference.actions)
+                self._happens("grow", self.reference.actions, self._newest_record().recorded_at)
         elif self.action_status[name] != "retired" and "active" in others:
             self.served.set_action(name, status)
             self.action_status[name] = status
@@ -215,7 +210,6 @@ class LiveModel(RuleBasedStateMachine):
     @rule(change=CHANGES)
     def change_the_rules(self, change: dict[str, Any]) -> None:
         """Windows and silence are read into the model by a refit; {} asks for one."""
-        now = self.now
         if change:
             self.served.patch(**change)
         else:
@@ -225,8 +219,12 @@ class LiveModel(RuleBasedStateMachine):
             for name, value in change.items()
         }
         if not change or any(getattr(self.reference, name) != rules[name] for name in rules):
-            self._happens("refit", rules)
-        self.reference = self.reference.changed(rules, now)
+            event = self._newest_record().event
+            assert isinstance(event, Configured)
+            assert event.refit_from is not None
+            now = moment(event.refit_from)
+            self._happens("refit", rules, now)
+            self.reference = self.reference.changed(rules, now)
 
     # --- the laws ------------------------------------------------------------------------------
 
@@ -259,6 +257,7 @@ class LiveModel(RuleBasedStateMachine):
             signal = self.reference.signal(one, now)
             assert history.signal == (None if signal is None else SIGNALS[signal])
             assert history.reward == self.reference.reward(one, now)
+            assert history.voided == is_void(one)
 
     @invariant()
     def the_report_is_that_of_the_reference(self) -> None:
@@ -282,16 +281,30 @@ class LiveModel(RuleBasedStateMachine):
         ]
 
     def _histories(self) -> list[Any]:
-        async def exported() -> list[Any]:
-            return [await self.served.engine.history(one) for one in self.answers]
+        return self._histories_of(self.answers)
 
-        return self.served.run(exported())
+    def _histories_of(self, ids: list[str]) -> list[Any]:
+        async def found() -> list[Any]:
+            return [await self.served.engine.history(one) for one in ids]
+
+        return self.served.run(found())
 
     def _decisions(self) -> list[Decision]:
         return self.reference.decisions if self.action_status else []
 
-    def _happens(self, what: str, body: Any) -> None:
-        self.moments.append(Moment(self.now, what, body))
+    def _happens(self, what: str, body: Any, at: int) -> None:
+        self.moments.append(Moment(at, what, body))
+
+    def _newest(self, decision_id: str) -> int:
+        """Return when the newest record of a decision was written."""
+        records = self._histories_of([decision_id])[0].events
+        found = parse_timestamp(records[-1].recorded_at)
+        assert found is not None
+        return found
+
+    def _newest_record(self) -> Record:
+        log = self.served.engine.runtime.log
+        return self.served.run(log.configurations(1))[-1]
 
     # --- delivering ----------------------------------------------------------------------------
 
@@ -306,26 +319,46 @@ class LiveModel(RuleBasedStateMachine):
                 events.append((round_, event))
                 self.sent.append((item, event.event_id))
         found = self._alone(items[0]) if len(items) == 1 else self.served.batch(items)
+        times = self._times()
         for receipt, (round_, event) in zip(found, events, strict=True):
-            event.at = self.now
+            event.at = times[event.event_id]
             decision = self.reference.decisions[round_]
             decision.events.append(event)
-            self._happens("event", (round_, event))
+            self._happens("event", (round_, event), event.at)
             late = self.reference.is_late(decision, event)
-            assert receipt.status == (
-                "parked" if self._is_parked(decision, event) else "late" if late else "accepted"
-            )
+            parked = self._is_parked(self.reference.decisions[round_], event, together=events)
+            assert receipt.status == ("parked" if parked else "late" if late else "accepted")
+
+    def _times(self) -> dict[str, int]:
+        """Return when each event was recorded, by its id."""
+        log = self.served.engine.runtime.log
+        return {
+            record.event.event_id: record.recorded_at
+            for record in self.served.run(log.records(0, log.head(), 100_000, 1))
+            if isinstance(record.event, Feedback)
+        }
 
     def _alone(self, item: dict[str, Any]) -> list[Any]:
         more = {name: value for name, value in item.items() if name != "decision_id"}
         engine, decision_id = self.served.engine, item["decision_id"]
+        report: Any = RewardReport
         if "signal" in item:
-            return [self.served.run(engine.signal(decision_id, SignalReport(**more)))]
-        return [self.served.run(engine.reward(decision_id, RewardReport(**more)))]
+            report = SignalReport
+        elif more.get("kind") == "void":
+            report = VoidReport
+            del more["kind"]
+        return [self.served.run(engine.feedback(decision_id, report(**more)))]
 
-    def _is_parked(self, decision: Decision, event: FeedbackEvent) -> bool:
+    def _is_parked(
+        self,
+        decision: Decision,
+        event: FeedbackEvent,
+        together: list[tuple[int, FeedbackEvent]],
+    ) -> bool:
+        """Return whether a reward is missing; one that came in the same batch is not."""
+        own = [one for round_, one in together if self.reference.decisions[round_] is decision]
         return event.kind in {"adjust", "retract"} and all(
-            one.kind != "reward" or one.event_id != event.target for one in decision.events
+            one.kind != "reward" or one.event_id != event.target for one in decision.events + own
         )
 
     def _item(self, round_: int, drawn: dict[str, Any]) -> tuple[dict[str, Any], FeedbackEvent]:
@@ -336,6 +369,10 @@ class LiveModel(RuleBasedStateMachine):
                 {"event_id": event_id, "signal": SIGNALS[drawn["signal"]]},
                 FeedbackEvent(0, "signal", event_id, signal=drawn["signal"]),
             )
+        if drawn["kind"] == "void":
+            self.ids += 1
+            event_id = f"v{self.ids}"
+            return {"event_id": event_id, "kind": "void"}, FeedbackEvent(0, "void", event_id)
         kind, target = drawn["kind"], f"r{round_}-{drawn['name']}"
         item: dict[str, Any] = {"kind": kind}
         event = FeedbackEvent(0, kind, target)

@@ -35,6 +35,11 @@ class Decision:
     """Of each window that closed before it was made longer, how long it was then."""
 
 
+def is_void(decision: Decision) -> bool:
+    """Return whether a decision was never shown, as somebody said at some time."""
+    return any(event.kind == "void" for event in decision.events)
+
+
 @dataclass
 class Reference:
     """A campaign: how it is set, and what happened. Windows in microseconds."""
@@ -71,11 +76,15 @@ class Reference:
         return after
 
     def is_late(self, decision: Decision, event: FeedbackEvent) -> bool:
+        if event.kind == "void":
+            return False
         kind = "signal" if event.kind == "signal" else "reward"
         return event.at >= self.closes(decision, kind)
 
     def signal(self, decision: Decision, now: int) -> int | None:
         """Return the signal that counts."""
+        if is_void(decision):
+            return None
         if self.signal_silence == "default" and now < self.closes(decision, "signal"):
             return None
         events = [event for event in decision.events if event.kind == "signal"]
@@ -139,17 +148,19 @@ class Reference:
         """Return what the report counts, but for what leaves no record."""
         events = [(one, event) for one in self.decisions for event in one.events]
         rewards = [self.reward(one, now) for one in self.decisions]
+        shown = [one for one in self.decisions if not is_void(one)]
         return {
             "decisions": len(self.decisions),
             "signals": sum(event.kind == "signal" for _, event in events),
-            "rewards": sum(event.kind != "signal" for _, event in events),
+            "rewards": sum(event.kind not in {"signal", "void"} for _, event in events),
             "late": sum(self.is_late(one, event) for one, event in events),
             "parked": sum(self.parked(one) for one in self.decisions),
             "clipped": sum(
                 reward is not None and not self.low <= reward <= self.high for reward in rewards
             ),
-            "open_signals": sum(self.signal(one, now) is None for one in self.decisions),
-            "open_rewards": sum(reward is None for reward in rewards),
+            "voided": len(self.decisions) - len(shown),
+            "open_signals": sum(self.signal(one, now) is None for one in shown),
+            "open_rewards": sum(self.reward(one, now) is None for one in shown),
         }
 
     def signal_rows(self, now: int) -> list[tuple[int, int, float]]:

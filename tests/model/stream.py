@@ -14,7 +14,7 @@ from foretell.policies.registry import policy, start
 from foretell.policies.state import grow
 from foretell.policies.verbs import credit, has, observe, play, uncredit
 from foretell.types import Problem
-from tests.model.reference import Decision, FeedbackEvent, Reference
+from tests.model.reference import Decision, FeedbackEvent, Reference, is_void
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,10 @@ class Delivered:
     closed: bool = False
     signal: int | None = None
     reward: float | None = None
+    void: bool = False
+    """Whether it was voided before its turn, or before the last refit."""
+    since: int = 0
+    """How many of its events the last refit has read."""
 
 
 @dataclass
@@ -67,7 +71,11 @@ class Life:
 
     def event(self, body: tuple[int, FeedbackEvent]) -> None:
         t, event = body
-        self.now.decisions[t].events.append(event)
+        one, delivered = self.now.decisions[t], self.delivered[t]
+        if event.kind == "void" and not is_void(one):
+            waits = self.now.signal_silence == "default"
+            delivered.void |= not (delivered.read if waits else self._timely_signals(t))
+        one.events.append(event)
         self._pay(t)
         self._read_on()
 
@@ -90,7 +98,9 @@ class Life:
                 or (self.now.signal_silence == "unknown" and self._outcome(t)[0] is not None)
             )
             waiting = not delivered.read
+            delivered.void = is_void(one)
             if delivered.read:
+                delivered.since = len(one.events)
                 delivered.signal, delivered.reward = self._outcome(t)
                 if delivered.signal is not None:
                     observe(self.state, t, one.action, delivered.signal)
@@ -133,6 +143,8 @@ class Life:
     def _read(self, t: int) -> None:
         delivered, seen = self.delivered[t], self._timely_signals(t)
         delivered.read = True
+        if delivered.void:
+            return
         if self.now.signal_silence == "default":
             delivered.signal = max(seen, default=0)
         elif seen:
@@ -148,9 +160,10 @@ class Life:
             self.now.reward_silence == "default" and not delivered.closed
         ):
             return
-        reward = self.now.total(one) if self.corrects else self._first_total(one)
-        if reward is None and self.now.reward_silence == "default":
-            reward = self.now.default_reward
+        if self.corrects:
+            reward = None if is_void(one) else self._or_default(self.now.total(one))
+        else:
+            reward = self._first_total(one, delivered.since)
         if reward == delivered.reward or (delivered.reward is not None and not self.corrects):
             return
         if delivered.reward is not None:
@@ -159,13 +172,20 @@ class Life:
             credit(self.state, t, one.action, delivered.signal, self.now.unit(reward))
         delivered.reward = reward
 
-    def _first_total(self, one: Decision) -> float | None:
+    def _or_default(self, reward: float | None) -> float | None:
+        silent = reward is None and self.now.reward_silence == "default"
+        return self.now.default_reward if silent else reward
+
+    def _first_total(self, one: Decision, since: int) -> float | None:
         """Return the reward when there first was one; by the close of the window by default."""
         if self.now.reward_silence == "default":
-            timely = [event for event in one.events if not self.now.is_late(one, event)]
-            return self.now.total(replace(one, events=timely))
-        for count in range(len(one.events) + 1):
-            total = self.now.total(replace(one, events=one.events[:count]))
+            close = self.now.closes(one, "reward")
+            timely = [event for event in one.events if event.at < close]
+            before = replace(one, events=timely)
+            return None if is_void(before) else self._or_default(self.now.total(before))
+        for count in range(since, len(one.events) + 1):
+            before = replace(one, events=one.events[:count])
+            total = None if is_void(before) else self.now.total(before)
             if total is not None:
                 return total
         return None

@@ -28,7 +28,23 @@ class Stream(LiveModel):
     )
 
 
+class OrderFreeOnDisk(OrderFree):
+    """The same on SQLite."""
+
+    log_engine = "sqlite"
+
+
+class StreamOnDisk(Stream):
+    """The same on SQLite."""
+
+    log_engine = "sqlite"
+
+
 TestOrderFree = pytest.mark.slow(OrderFree.TestCase)
 TestOrderFree.settings = effort(60)
 TestStream = pytest.mark.slow(Stream.TestCase)
 TestStream.settings = effort(60)
+TestOrderFreeOnDisk = pytest.mark.slow(OrderFreeOnDisk.TestCase)
+TestOrderFreeOnDisk.settings = effort(20)
+TestStreamOnDisk = pytest.mark.slow(StreamOnDisk.TestCase)
+TestStreamOnDisk.settings = effort(20)

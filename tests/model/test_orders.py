@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 
 from foretell.service.model.timestamps import format_timestamp
 from tests.model.effort import effort
-from tests.service.engine_driver import SECOND, START, Served
+from tests.service.engine_driver import SECOND, START, Served, log_engine
+
+__all__ = ["log_engine"]  # every test here runs on each of the logs
 
 SIGNALS = ["none", "click", "buy"]
 ORDER_FREE = ["ucb", "nsd-kl", "nsd-ucrl2(window=3)", "nsd-psrl(window=4)", "kl-ucb", "ts"]
 STREAM = ["nsd-adaptive", "nsd-kl-glr", "nsd-psrl-cp", "sw-ts(window=3)", "d-ucb", "exp3s"]
+KINDS = ["signal", "signal", "signal", "reward", "reward", "reward", "adjust", "retract", "void"]
 SILENCES = st.tuples(*[st.sampled_from(["default", "unknown"])] * 2)
 
 Event = tuple[int, dict[str, Any]]
@@ -47,7 +50,7 @@ def plans(draw: st.DrawFn) -> Plan:
     for number in range(draw(st.integers(2, 16))):
         t = draw(rounds)
         body: dict[str, Any] = {"event_id": f"e{number}"}
-        kind = draw(st.sampled_from(["signal", "signal", "reward", "reward", "adjust", "retract"]))
+        kind = draw(st.sampled_from(KINDS))
         if kind == "signal":
             body["signal"] = draw(st.sampled_from(SIGNALS))
         else:
@@ -67,7 +70,7 @@ def plans(draw: st.DrawFn) -> Plan:
 
 
 def came_to(policy: str, silences: tuple[str, str], plan: Plan) -> EndState:
-    """Live through a plan: the clock does not move within a phase."""
+    """Live through a plan: within a phase only the microseconds of its records pass."""
     with tempfile.TemporaryDirectory() as folder, Served(Path(folder) / "a.db") as served:
         served.create(
             actions=["a0", "a1", "a2"],
@@ -87,9 +90,7 @@ def came_to(policy: str, silences: tuple[str, str], plan: Plan) -> EndState:
         history_reports = []
         for one in ids:
             history = served.history(one)
-            events = sorted(
-                (e.event_id or "", e.recorded_at, e.status or "") for e in history.events
-            )
+            events = sorted((e.event_id or "", e.status or "") for e in history.events)
             history_reports.append((history.signal, history.reward, events))
         return EndState(served.fingerprint(), report, history_reports, served.digest())
 

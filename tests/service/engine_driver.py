@@ -1,52 +1,84 @@
-"""An engine that a test drives call by call, on a clock that only the test moves."""
+"""An engine that a test drives call by call, on a clock that only the test moves.
+
+It runs on the log that `LOG_ENGINE` names: `log_engines` is a fixture that tries them all.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from unittest import mock
 
 import msgspec
+import pytest
 
 from foretell import protocol
 from foretell.policies.state import fingerprint
-from foretell.service.engine import Engine, clock
-from foretell.service.engine.replay import decision_loader, rebuild, run_to_end
+from foretell.service.engine import Engine
+from foretell.service.engine.replay import rebuild
+from foretell.service.engine.verify import Verification, verify_log
+from foretell.service.log import clock
+from foretell.service.log.memory import MemoryLog
+from foretell.service.log.protocol import Log
 from foretell.service.model.campaign import Campaign
+from foretell.service.model.events import moment
 
 T = TypeVar("T")
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
 GRID = 10_000
 """Windows close on whole multiples of so many microseconds."""
+LOG_ENGINES = ("memory", "sqlite")
+LOG_ENGINE = ["sqlite"]
+"""The one that tests run on."""
+
+
+@pytest.fixture(autouse=True, params=LOG_ENGINES)
+def log_engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run every test of a folder whose conftest imports this on each of the logs."""
+    before, LOG_ENGINE[0] = LOG_ENGINE[0], request.param
+    yield request.param
+    LOG_ENGINE[0] = before
 
 
 class Machine:
-    """The machine's clock, in microseconds: only a test moves it."""
+    """The machine's clocks, in microseconds: only a test moves them."""
 
     def __init__(self) -> None:
         self.time = START
+        """What the boot clock reads, which only passes."""
+        self.wrong_by = 0
+        """How far the wall clock is ahead of it."""
 
-    def __call__(self) -> int:
+    def boot_clock(self) -> int:
         return self.time
+
+    def wall_clock(self) -> int:
+        return self.time + self.wrong_by
 
 
 class Served:
-    """A server without its web face: every call is awaited until it is on disk."""
+    """A server without its web face: every call is awaited until it is durable."""
 
     def __init__(self, path: Path, machine: Machine | None = None, **options: Any) -> None:
         self.path = path
         self.machine = machine or Machine()
         self.options = options
         self.crashes = 0
-        self._patch = mock.patch.object(clock, "_wall_clock", self.machine)
+        self.memory: MemoryLog | None = None
+        self._patches = ExitStack()
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
-        self._patch.start()
+        for name in ("wall_clock", "boot_clock"):
+            read = getattr(self.machine, name)
+            self._patches.enter_context(mock.patch.object(clock, f"_{name}", read))
+        if LOG_ENGINE[0] == "memory":
+            self.memory = MemoryLog()
         self._open()
         return self
 
@@ -55,16 +87,41 @@ class Served:
             self.run(self.engine.close())
         finally:
             self._runner.close()
-            self._patch.stop()
+            self._patches.close()
 
     def _open(self) -> None:
-        self.engine = self.run(Engine.open(self.path, **self.options))
+        location: Path | Log = self.path if self.memory is None else self.memory
+        options = self.options if self.memory is None else _about_the_engine(self.options)
+        self.engine = self.run(Engine.open(location, **options))
 
     def run(self, calls: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(calls)
 
     def pass_time(self, seconds: float) -> None:
-        self.machine.time += round(seconds * SECOND)
+        """Let time pass, counted from the newest record, each of which has a microsecond.
+
+        Where it is as long as a window can be, it ends where windows close.
+        """
+        assert seconds >= 0, "time only passes: set the wall clock instead"
+        passed = round(seconds * SECOND)
+        now = max(self.machine.time, moment(self.engine.runtime.log.head())) + passed
+        self.machine.time = now if passed % GRID else -(-now // GRID) * GRID
+
+    def set_wall_clock(self, seconds: float) -> None:
+        """Set the wall clock ahead, or back, by so many seconds; no time passes."""
+        self.machine.wrong_by += round(seconds * SECOND)
+
+    def save_states(self) -> None:
+        """Let the state of every campaign be saved; that takes a tenth of a second."""
+        for active in self.engine.runtime.by_number.values():
+            active.save_due = True
+        self.pass_time(0.1)
+        self.run(self.engine.settled())
+
+    def verify(self) -> Verification:
+        """Check all that is stored, and rebuild every campaign."""
+        with self.engine.runtime.log.reader() as log:
+            return self.run(verify_log(log))
 
     def restart(self) -> None:
         """Close, and open again."""
@@ -72,15 +129,17 @@ class Served:
         self._open()
 
     def crash(self) -> None:
-        """Go on with the files as they are at this moment, and no word to the engine."""
+        """Go on with the log as it is at this moment, and no word to the engine."""
         self.crashes += 1
-        copy = self.path.with_name(f"crash-{self.crashes}.db")
-        for ending in ("", "-wal"):
-            source = Path(f"{self.path}{ending}")
-            if source.exists():
-                shutil.copyfile(source, f"{copy}{ending}")
+        self.run(self.engine.maintenance.write_counts())  # written now and then, as at each tick
+        if self.memory is None:
+            copy = self.path.with_name(f"crash-{self.crashes}.db")
+            for ending in ("", "-wal"):
+                source = Path(f"{self.path}{ending}")
+                if source.exists():
+                    shutil.copyfile(source, f"{copy}{ending}")
+            self.path = copy
         self.run(_drop(self.engine))
-        self.path = copy
         self._open()
 
     def create(self, name: str = "c", **fields: Any) -> protocol.CampaignView:
@@ -114,13 +173,16 @@ class Served:
 
     def signal(self, decision: str, signal: str, event_id: str | None = None, **more: Any) -> str:
         report = protocol.SignalReport(signal, event_id, **more)
-        return self.run(self.engine.signal(decision, report)).status
+        return self.run(self.engine.feedback(decision, report)).status
 
     def reward(
         self, decision: str, value: float | None, event_id: str | None = None, **more: Any
     ) -> str:
         report = protocol.RewardReport(value, event_id=event_id, **more)
-        return self.run(self.engine.reward(decision, report)).status
+        return self.run(self.engine.feedback(decision, report)).status
+
+    def void(self, decision: str, event_id: str | None = None) -> str:
+        return self.run(self.engine.feedback(decision, protocol.VoidReport(event_id))).status
 
     def batch(self, items: list[dict[str, Any]]) -> list[protocol.Receipt]:
         return self.run(self.engine.batch([msgspec.Raw(msgspec.json.encode(one)) for one in items]))
@@ -136,11 +198,8 @@ class Served:
 
     def campaign(self, name: str = "c") -> Campaign:
         """Return a campaign with every window closed that is due."""
-        active = self.engine.runtime.by_name[name]
-        active.campaign.advance(
-            self.engine.runtime.clock.now(), decision_loader(self.engine.runtime.log, active.number)
-        )
-        return active.campaign
+        self.run(self.engine.settled())
+        return self.engine.runtime.by_name[name].campaign
 
     def state(self, name: str = "c") -> Any:
         return self.campaign(name).state
@@ -153,20 +212,22 @@ class Served:
 
     def rebuilt(self, name: str = "c") -> Campaign:
         """Return the campaign rebuilt from the log alone, at this moment."""
-        log, number = self.engine.runtime.log, self.engine.runtime.by_name[name].number
-        campaign = run_to_end(rebuild(log, number))
-        campaign.advance(self.engine.runtime.clock.now(), decision_loader(log, number))
-        return campaign
+        position = self.campaign(name).position
+        runtime = self.engine.runtime
+        return self.run(rebuild(runtime.log, runtime.by_name[name].number, position))
+
+
+def _about_the_engine(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that do not say how a database is opened."""
+    return {name: value for name, value in options.items() if name not in ("durability", "vfs")}
 
 
 async def _drop(engine: Engine) -> None:
+    """Let an engine end without a word to its log."""
     for task in engine.tasks:
         task.cancel()
     await asyncio.gather(*engine.tasks, return_exceptions=True)
-    committer = engine.runtime.log.committer
-    committer._work.put("stop")
-    await asyncio.to_thread(committer._thread.join)
-    engine.runtime.log.reader.close()
-    committer.connection.close()
-    assert engine._lock is not None
-    engine._lock.release()
+    await engine._stop_folding()
+    log = engine.runtime.log
+    if not isinstance(log, MemoryLog):
+        await log.close()

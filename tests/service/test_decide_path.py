@@ -31,16 +31,26 @@ KEY = "ftk_the-key-of-the-decide-path"
 
 
 class Trace:
-    """The files of foretell that are entered in any thread, in the order of the first entry."""
+    """The files of foretell that a request enters, in the order of the first entry.
+
+    It enters them in its own task, and in the thread that writes the log. What other tasks do at
+    the same time, such as the fold, is not the request's.
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, None] = {}
-        self.on = False
+        self.task: asyncio.Task[Any] | None = None
+        self.loop_thread = threading.get_ident()
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         name = frame.f_code.co_filename
-        if self.on and event == "call" and name.startswith(str(SOURCE)):
+        if event == "call" and name.startswith(str(SOURCE)) and self._is_of_request():
             self.files.setdefault(str(Path(name).relative_to(SOURCE)))
+
+    def _is_of_request(self) -> bool:
+        if self.task is None or threading.get_ident() != self.loop_thread:
+            return self.task is not None
+        return asyncio.current_task() is self.task
 
     @contextmanager
     def in_every_thread(self) -> Iterator[None]:
@@ -98,9 +108,9 @@ async def traced(path: Path) -> list[str]:
             new = protocol.NewCampaign("c", ["a", "b"], ["none", "click"], POLICY, sticky=True)
             await engine.create(new)
             web = app(engine)
-            trace.on = True
+            trace.task = asyncio.current_task()
             status, answer = await decide(web)
-            trace.on = False
+            trace.task = None
         finally:
             await engine.close()
     assert status == 201

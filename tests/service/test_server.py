@@ -186,13 +186,13 @@ def test_ctrl_c_drains_too_and_ends_like_every_command(tmp_path: Path) -> None:
     assert "Traceback" not in server.logged()
 
 
-def test_a_stop_keeps_snapshots(tmp_path: Path) -> None:
+def test_a_stop_saves_states(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         server.ask("POST", "/v1/campaigns", CAMPAIGN)
         server.ask("POST", "/v1/campaigns/home-hero/decisions")
     checked = foretell("verify", cwd=tmp_path)
     assert checked.returncode == 0, checked.stdout
-    assert "equals its snapshot" in checked.stdout
+    assert "equals its saved state" in checked.stdout
 
 
 def test_a_stop_amid_scrubs_is_clean(tmp_path: Path) -> None:

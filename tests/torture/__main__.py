@@ -36,6 +36,7 @@ HEAD = (
     "digests compared",
     "lost",
     "doubled",
+    "forgotten duplicates",
     "violations",
     "seconds",
 )
@@ -138,6 +139,7 @@ def row(suite: Suite) -> tuple[str, ...]:
         totals.digests,
         totals.count("lost"),
         totals.count("doubled"),
+        totals.forgotten,
         len(totals.violations),
     )
     return (suite.name, *(f"{number:,}" for number in numbers), f"{suite.seconds:.0f}")
@@ -248,7 +250,8 @@ def main(out: Path, kills: int, seed: int, only: tuple[str, ...]) -> None:
     (out / "report.md").write_text(written)
     click.echo(f"\n{written}\nThe report is in {out / 'report.md'}")
     missed = [name for name, totals in caught.items() if not totals.violations]
-    wrong = sum(len(suite.totals.violations) for suite in done) + len(findings.violations)
+    wrong = sum(len(suite.totals.violations) + suite.totals.forgotten for suite in done)
+    wrong += len(findings.violations)
     if wrong or missed:
         raise SystemExit(1)
 

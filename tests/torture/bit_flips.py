@@ -1,13 +1,14 @@
 """Flipped bits: any bit of a database may be wrong, and no answer is ever silently another one.
 
 Three things SQLite's file format cannot tell, and so cannot we: a flipped bit of an index can hide
-a key from a look-up until the scrub compares the index with its table, one in the number of a
+a row from a look-up until the scrub compares the index with its table, one in the number of a
 context hides the context until then, and one in the last transaction of a journal looks like a
 crash in the middle of it. They are counted, and asserted to be found where they can be.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import random
 import re
@@ -33,11 +34,21 @@ CAMPAIGNS = ("one", "two")
 NAMED = {
     "events": "record {}",
     "personal": "context of record {}",
-    "snapshots": "snapshot",
+    "states": "the state of campaign",
+    "streams": "the end of the log",
+    "links": "the log|the link|the records",
+    "ranks": "the rank of decision",
+    "keys": "the keys that were claimed",
+    "units": "the keys that were claimed",
 }
-
-
-HIDING = ("page of events_key", "page of events_about", "page of personal_unit", "page of personal")
+"""What the sentence about a flipped bit says, by table."""
+INDICES = ("feedback", "decisions", "configuration", "personal_unit", "rank_of")
+HIDING = {f"page of {name}" for name in (*INDICES, "personal", "keys", "units", "ranks", "links")}
+HIDING_COLUMNS = {
+    *("keys.header", "keys.campaign", "keys.key"),
+    *("units.header", "units.campaign", "units.unit", "units.n"),
+}
+"""Where a flipped bit can hide a row from whoever looks for it."""
 PAGE, FRAME = 4096, 4096 + 24
 
 
@@ -72,33 +83,59 @@ class Findings:
 
 
 async def prepare(folder: Path) -> tuple[Path, Asked]:
-    """Make a database with every kind of row, half of it behind a snapshot."""
+    """Make a database with every kind of row, half of it behind a saved state."""
     path = folder / "whole.db"
     engine = await Engine.open(path, compiled=False)
     decisions, events = [], []
     for name in CAMPAIGNS:
-        await engine.create(protocol.NewCampaign(name, ["a", "b", "c"], ["click", "buy"], "ucb"))
+        new = protocol.NewCampaign(name, ["a", "b", "c"], ["click", "buy"], "ucb")
+        new.sticky = name == "two"
+        await engine.create(new)
     for number in range(60):
-        name = CAMPAIGNS[number % 3 % 2]
-        key = f"key-{number}"
-        answer, _ = await engine.decide(
-            name,
-            protocol.DecisionRequest(
-                decision_key=key, unit=f"unit-{number % 20}", context={"page": f"<{number}>"}
-            ),
-        )
+        name, key = CAMPAIGNS[number % 3 % 2], f"key-{number}"
+        answer, _ = await engine.decide(name, _request(key))
         decisions.append((name, key, answer.decision_id))
-        event_id = f"signal-{number}"
-        await engine.signal(answer.decision_id, protocol.SignalReport("click", event_id))
-        events.append((answer.decision_id, event_id))
-        report = protocol.RewardReport(value=number / 64, event_id=f"reward-{number}")
-        await engine.reward(answer.decision_id, report)
-        if number in {20, 40}:
-            engine.maintenance.keep_snapshots()
-            await engine.runtime.durable()
+        events.append((answer.decision_id, f"signal-{number}"))
+        await engine.batch([_raw(one) for one in _feedback(answer.decision_id, number)])
+        if number == 40:
+            await save_states(engine)
+        if number == 50:
+            await engine.add_action("one", protocol.NewAction("d"))
     await abandon(engine)
     connect(str(path), write=True).close()  # moves the journal to the database
     return path, Asked(decisions[::6], events[::6])
+
+
+def _request(key: str) -> protocol.DecisionRequest:
+    number = int(key.partition("-")[2]) if key.startswith("key-") else 0
+    return protocol.DecisionRequest(
+        decision_key=key, unit=f"unit-{number % 20}", context={"page": f"<{number}>"}
+    )
+
+
+def _feedback(decision: str, number: int) -> Iterator[dict[str, Any]]:
+    about = {"decision_id": decision}
+    yield {**about, "signal": "click", "event_id": f"signal-{number}"}
+    yield {**about, "value": number / 64, "event_id": f"reward-{number}"}
+    if number % 10 == 3:
+        adjusted = {"kind": "adjust", "target": f"reward-{number}", "value": 0.25}
+        yield {**about, **adjusted, "event_id": f"adjust-{number}"}
+    if number % 20 == 7:
+        yield {**about, "kind": "void", "event_id": f"void-{number}"}
+
+
+def _raw(event: dict[str, Any]) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(event))
+
+
+async def save_states(engine: Engine) -> None:
+    """Let the state of every campaign be saved."""
+    campaigns = engine.runtime.by_number.values()
+    for active in campaigns:
+        active.save_due = True
+    while any(active.save_due for active in campaigns):  # noqa: ASYNC110  (nothing tells of it)
+        await asyncio.sleep(0.02)
+    await engine.settled()
 
 
 async def with_journal(folder: Path, path: Path, asked: Asked) -> Path:
@@ -108,7 +145,7 @@ async def with_journal(folder: Path, path: Path, asked: Asked) -> Path:
     engine = await Engine.open(running, compiled=False)
     for number in range(12):
         report = protocol.SignalReport("buy", f"late-{number}")
-        await engine.signal(asked.decisions[number % 10][2], report)
+        await engine.feedback(asked.decisions[number % 10][2], report)
     crashed = folder / "crashed.db"
     for ending in ("", "-wal"):
         shutil.copy(f"{running}{ending}", f"{crashed}{ending}")
@@ -123,6 +160,7 @@ async def answers(path: Path, asked: Asked) -> dict[str, Any]:
         engine = await Engine.open(path, compiled=False)
     except Exception as error:  # noqa: BLE001  (which ones are allowed is for `compare`)
         return {"open": error}
+    engine.ingest._nonces = random.Random(1)  # noqa: S311  (so that every draw is the same)
     try:
         for what, ask in _questions(engine, asked):
             try:
@@ -140,11 +178,7 @@ def _questions(engine: Engine, asked: Asked) -> Iterator[tuple[str, Callable[[],
         return [record async for record in engine.export(name)]
 
     async def decide(name: str, key: str) -> Any:
-        number = int(key.partition("-")[2]) if key.startswith("key-") else 0
-        ask = protocol.DecisionRequest(
-            decision_key=key, unit=f"unit-{number % 20}", context={"page": f"<{number}>"}
-        )
-        answer, new = await engine.decide(name, ask)
+        answer, new = await engine.decide(name, _request(key))
         return (answer.action, answer.propensity, new, None if new else answer.decision_id)
 
     for name in CAMPAIGNS:
@@ -158,10 +192,10 @@ def _questions(engine: Engine, asked: Asked) -> Iterator[tuple[str, Callable[[],
         yield f"history {key}", partial(engine.history, decision)
         yield f"again {key}", partial(decide, name, key)
     for decision, event_id in asked.events:
-        yield event_id, partial(engine.signal, decision, protocol.SignalReport("click", event_id))
+        yield event_id, partial(engine.feedback, decision, protocol.SignalReport("click", event_id))
     for number, (_, key, decision) in enumerate(asked.decisions):
         new = protocol.RewardReport(value=0.5, event_id=f"new-{number}")
-        yield f"reward {key}", partial(engine.reward, decision, new)
+        yield f"reward {key}", partial(engine.feedback, decision, new)
     for name in CAMPAIGNS:
         yield f"decide {name}", partial(decide, name, "new")
         yield f"last {name}", partial(engine.report, name)
@@ -172,9 +206,12 @@ async def _later(ask: Callable[..., Any], *args: str) -> Any:
 
 
 def _plain(answer: Any) -> Any:
+    """Return an answer without what depends on the moment at which it was asked for."""
     plain = msgspec.to_builtins(answer)
-    if isinstance(plain, dict) and "log" in plain:
-        del plain["log"]["as_of"]
+    for part in (plain, plain.get("log")) if isinstance(plain, dict) else ():
+        for name in ("as_of", "position", "next"):
+            if isinstance(part, dict):
+                part.pop(name, None)
     return plain
 
 
@@ -218,7 +255,7 @@ def row_flips(path: Path, rng: random.Random, rows: int) -> Iterator[Flip]:
             if span.length > 40:
                 each = sorted(rng.sample(each, 12))
             names = naming.format(span.row)
-            exact = span.column not in {"rowid", "header"}
+            exact = span.column not in {"rowid", "header", "stream", "slot"}
             for byte in each:
                 what = f"{table}.{span.column}"
                 offset = span.offset + byte
@@ -252,7 +289,8 @@ def may_hide(flip: Flip, different: list[str]) -> bool:
     """Return whether this flip is one that only the scrub can find."""
     if flip.what == "personal.rowid":
         return all(one.startswith("another answer to history") for one in different)
-    return flip.what in HIDING and not any(one.startswith("not a sentence") for one in different)
+    hiding = flip.what in HIDING or flip.what in HIDING_COLUMNS
+    return hiding and not any(one.startswith("not a sentence") for one in different)
 
 
 def _with_flip(path: Path, flip: Flip) -> Path:

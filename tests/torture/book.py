@@ -16,7 +16,7 @@ from tests.torture.replay import LogContents
 from tests.torture.verbs import Body
 
 TAKEN = ("accepted", "late", "parked")
-REPEATS = ("patch", "key")
+REPEATS = ("patch", "key", "refit")
 """What may be there as often as it was sent: these have no id of their own."""
 
 

@@ -19,7 +19,7 @@ import msgspec
 from tests.torture.examine import Totals, examine
 from tests.torture.power_cuts import remove
 from tests.torture.server import LENGTH, Start
-from tests.torture.traffic import Traffic
+from tests.torture.traffic import FEEDBACK, Traffic
 from tests.torture.verbs import Body, NoAnswer, Refused
 
 ROOT = Path(__file__).parents[2]
@@ -34,8 +34,9 @@ DEATHS = (
     "database",
     "before-commit",
     "after-commit",
-    "snapshot",
+    "save",
     "refit",
+    "refitted",
     "first-operations",
     "term",
 )
@@ -211,10 +212,12 @@ class CrashLoop:
                 start.dies, start.at = "database", self.rng.randint(1, 60)
             case "before-commit" | "after-commit":
                 start.dies, start.at = death, self.rng.randint(1, 60)
-            case "snapshot":
+            case "save":
                 start.dies, start.at = death, self.rng.randint(1, 3)
             case "refit":
-                start.dies, start.at = death, self.rng.randint(1, 8)
+                start.dies, start.at = death, int(2 ** self.rng.uniform(0, 9))
+            case "refitted":
+                start.dies, start.at = death, self.rng.randint(1, 3)
         return start
 
     def _socket(self) -> str:
@@ -277,6 +280,3 @@ class CrashLoop:
             await gone(process)
             self._buried(start)
         return found.records
-
-
-FEEDBACK = ("signal", "reward")

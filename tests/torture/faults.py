@@ -16,13 +16,12 @@ from unittest import mock
 import apsw
 
 from foretell import protocol
-from foretell.service.engine import Engine, maintenance
-from foretell.service.engine import engine as engine_module
-from foretell.service.log.sqlite import committer
-from foretell.service.model.errors import LogClosed
+from foretell.service.engine import Engine
+from foretell.service.log.errors import LogClosed
+from foretell.service.log.sqlite import writer
 from tests.torture.disk import LOSSES, Disk, Fault, Loss
 from tests.torture.examine import Totals, examine
-from tests.torture.power_cuts import abandon
+from tests.torture.power_cuts import abandon, database_of, hastily, set_checkpoint
 from tests.torture.traffic import Traffic
 from tests.torture.verbs import Within
 
@@ -32,12 +31,8 @@ STUCK_SECONDS = 60.0
 
 @contextlib.contextmanager
 def quickly() -> Iterator[None]:
-    """Try again soon, keep snapshots often, and let no journal fill a small disk by itself."""
-    with (
-        mock.patch.object(maintenance, "SNAPSHOT_RECORDS", 120),
-        mock.patch.object(engine_module, "REOPEN_SECONDS", 0.01),
-        mock.patch.object(committer, "CHECKPOINT_PAGES", 100),
-    ):
+    """Try again soon, save states often, and let no journal fill a small disk by itself."""
+    with hastily(), mock.patch.object(writer, "CHECKPOINT_PAGES", 100):
         yield
 
 
@@ -55,7 +50,7 @@ async def reopened(engine: Engine) -> bool:
     for _ in range(10):
         if not await until(lambda: engine.runtime.closed is None):
             return False
-        await engine.runtime.log.committer.idle()
+        await until(lambda: not database_of(engine).jobs)
         await asyncio.sleep(0.01)
         if engine.runtime.closed is None:
             return True
@@ -68,10 +63,11 @@ async def refusals(engine: Engine, traffic: Traffic) -> list[str]:
     decision = traffic.decisions[-1][1]
     asked: dict[str, Callable[[], Awaitable[Any]]] = {
         "decide": lambda: engine.decide("free", protocol.DecisionRequest(decision_key="refused")),
-        "signal": lambda: engine.signal(decision, protocol.SignalReport("low", "refused")),
-        "reward": lambda: engine.reward(
+        "signal": lambda: engine.feedback(decision, protocol.SignalReport("low", "refused")),
+        "reward": lambda: engine.feedback(
             decision, protocol.RewardReport(1.0, event_id="refused-too")
         ),
+        "void": lambda: engine.feedback(decision, protocol.VoidReport("refused-as-well")),
         "batch": lambda: engine.batch([]),
         "report": lambda: engine.report("free"),
         "history": lambda: engine.history(decision),
@@ -220,7 +216,7 @@ async def errors(folder: Path, seed: int, rounds: int) -> Totals:
         await traffic.set_up(service)
         records = 0
         for _ in range(rounds):
-            engine.runtime.log.committer.checkpoint_pages = rng.choice((5, 20, 1000))
+            set_checkpoint(engine, rng.choice((5, 20, 1000)))
             operation = rng.choice(("write", "sync", "sync", "truncate", "open", "delete", "read"))
             kind = rng.choice((apsw.IOError, apsw.FullError))
             if operation == "read":
@@ -281,7 +277,7 @@ async def _untrusted(
     engine = await Engine.open(
         folder / "live.db", vfs=disk.name, compiled=False, durability=durability
     )
-    engine.runtime.log.committer.checkpoint_pages = rng.choice((5, 30, 1000))
+    set_checkpoint(engine, rng.choice((5, 30, 1000)))
     service = Within(engine)
     await traffic.set_up(service)
     await traffic.run(service, 60)

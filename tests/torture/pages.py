@@ -9,11 +9,20 @@ from typing import NamedTuple
 
 import apsw
 
-LEAF, INTERIOR = 13, 5
+INTERIOR = 5
+INDEX = INDEX_INTERIOR, INDEX_LEAF = 2, 10
 STORED_COLUMNS = {
-    "events": ("seq", "campaign", "round", "key", "body", "checksum", "link"),
+    "events": ("seq", "campaign", "decision", "body", "checksum"),
     "personal": ("seq", "campaign", "unit", "context", "checksum"),
-    "snapshots": ("campaign", "seq", "body", "digest"),
+    "states": ("campaign", "version", "position", "body", "digest"),
+    "streams": (
+        *("stream", "slot", "head", "link", "claims"),
+        *("boot_id", "boot_time", "sealed", "checksum"),
+    ),
+    "links": ("stream", "seq", "number", "link"),
+    "ranks": ("campaign", "seq", "rank"),
+    "keys": ("campaign", "key", "seq"),
+    "units": ("campaign", "unit", "n", "action", "seq"),
 }
 
 
@@ -22,6 +31,7 @@ class Span(NamedTuple):
 
     table: str
     row: int
+    """The row's number; of a table without one, its place in the file."""
     column: str
     """A column; `rowid` and `header` are the row's number and the types of its columns."""
     offset: int
@@ -50,21 +60,25 @@ def _page(content: bytes, size: int, number: int, table: str) -> Iterator[Span]:
     start = (number - 1) * size
     head = start + (100 if number == 1 else 0)
     kind, cells = content[head], struct.unpack_from(">H", content, head + 3)[0]
-    pointers = head + (12 if kind == INTERIOR else 8)
+    has_children = kind in {INTERIOR, INDEX_INTERIOR}
+    pointers = head + (12 if has_children else 8)
     for place in range(cells):
         cell = start + struct.unpack_from(">H", content, pointers + 2 * place)[0]
-        if kind == INTERIOR:
+        if has_children:
             yield from _page(content, size, struct.unpack_from(">I", content, cell)[0], table)
-        else:
-            yield from _row(content, size, cell, table)
-    if kind == INTERIOR:
+            cell += 4
+        if kind != INTERIOR:
+            yield from _row(content, size, cell, table, numbered=kind not in INDEX)
+    if has_children:
         yield from _page(content, size, struct.unpack_from(">I", content, head + 8)[0], table)
 
 
-def _row(content: bytes, size: int, cell: int, table: str) -> Iterator[Span]:
-    payload, place = _varint(content, cell)
-    row, begin = _varint(content, place)
-    yield Span(table, row, "rowid", cell, begin - cell)
+def _row(content: bytes, size: int, cell: int, table: str, *, numbered: bool) -> Iterator[Span]:
+    payload, begin = _varint(content, cell)
+    row = cell
+    if numbered:
+        row, begin = _varint(content, begin)
+        yield Span(table, row, "rowid", cell, begin - cell)
     header, place = _varint(content, begin)
     yield Span(table, row, "header", begin, header)
     types = []
@@ -95,12 +109,12 @@ def _parts(content: bytes, size: int, begin: int, payload: int) -> Iterator[tupl
 
 def _varint(content: bytes, place: int) -> tuple[int, int]:
     value = 0
-    while True:
-        byte = content[place]
+    for byte in content[place : place + 8]:
         value = value << 7 | byte & 127
         place += 1
         if byte < 128:
             return value, place
+    return value << 8 | content[place], place + 1  # the ninth byte has no flag
 
 
 def _length(kind: int) -> int:

@@ -13,16 +13,18 @@ import random
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from unittest import mock
 
 import apsw
 
 from foretell.errors import ForetellError
 from foretell.service.engine import Engine, maintenance
-from foretell.service.engine import engine as engine_module
-from foretell.service.log.sqlite import committer as committers
-from foretell.service.log.sqlite import connection as schema
-from foretell.service.log.sqlite import log as logs
+from foretell.service.log.sqlite import connection
+from foretell.service.log.sqlite import database as databases
+from foretell.service.log.sqlite.connection import connect
+from foretell.service.log.sqlite.database import Database
+from foretell.service.log.sqlite.log import SqliteLog
+from foretell.service.log.sqlite.writer import Writer
 from foretell.service.model.decision_id import read_decision_id
 from tests.torture.disk import LOSSES, Disk, Fault
 from tests.torture.examine import Totals, examine
@@ -34,16 +36,32 @@ MANY_RECORDS = 1200
 """A database with more records is done with."""
 
 
+def database_of(engine: Engine) -> Database:
+    """Return the database that an engine's log is in."""
+    assert isinstance(engine.runtime.log, SqliteLog)
+    return engine.runtime.log._database
+
+
+def set_checkpoint(engine: Engine, pages: int) -> None:
+    """Let the journal be moved to the database when it has so many pages."""
+    database_of(engine)._writer.checkpoint_pages = pages
+
+
 async def abandon(engine: Engine) -> None:
     """Let go of an engine whose disk is dead, as if its process had ended."""
     for task in engine.tasks:
         task.cancel()
     await asyncio.gather(*engine.tasks, return_exceptions=True)
-    thread = engine.runtime.log.committer._thread
-    engine.runtime.log.abandon()
-    await asyncio.to_thread(thread.join)
-    if engine._lock is not None:
-        engine._lock.release()
+    await engine._stop_folding()
+    database = database_of(engine)
+    if database._reopening is not None:
+        database._reopening.cancel()
+        await asyncio.gather(database._reopening, return_exceptions=True)
+    database.closed = "the power is gone"
+    database._fail_jobs()
+    await database._stop()
+    database._opened.abandon()
+    database._lock.release()
 
 
 def remove(path: Path) -> None:
@@ -55,7 +73,6 @@ def remove(path: Path) -> None:
 @contextlib.contextmanager
 def without_sync() -> Iterator[None]:
     """Break every log that is opened meanwhile: it does not wait for the disk."""
-    connect, insert = schema.connect, committers.Committer._insert
 
     def careless(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connection:
         connection = connect(path, write=write, vfs=vfs)
@@ -63,17 +80,21 @@ def without_sync() -> Iterator[None]:
             connection.pragma("synchronous", "off")
         return connection
 
-    def carelessly(self: committers.Committer, rows: Any, statements: Any, *, strict: bool) -> None:
-        self._synchronous = "full" if strict or not self.relaxed else "normal"
-        insert(self, rows, statements, strict=strict)
-
-    setattr(logs, "connect", careless)  # noqa: B010  (it is not exported)
-    committers.Committer._insert = carelessly  # type: ignore[method-assign]
-    try:
+    with (
+        mock.patch.object(connection, "connect", careless),
+        mock.patch.object(Writer, "_wait_for_disk"),
+    ):
         yield
-    finally:
-        setattr(logs, "connect", connect)  # noqa: B010
-        committers.Committer._insert = insert  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def hastily() -> Iterator[None]:
+    """Save states often, and open a log again soon."""
+    with (
+        mock.patch.object(maintenance, "SAVE_RECORDS", 120),
+        mock.patch.object(databases, "REOPEN_SECONDS", 0.01),
+    ):
+        yield
 
 
 class PowerCuts:
@@ -92,13 +113,9 @@ class PowerCuts:
         self, cuts: int, tell: Callable[[Totals], None] = lambda _: None, most: int = 20
     ) -> Totals:
         """Cut so many times, or until there are more violations than `most`."""
-        records, maintenance.SNAPSHOT_RECORDS = maintenance.SNAPSHOT_RECORDS, 120
-        seconds, engine_module.REOPEN_SECONDS = engine_module.REOPEN_SECONDS, 0.01
-        try:
+        with hastily():
             while self.totals.kills < cuts and len(self.totals.violations) < most:
                 await self._database(cuts, tell, most)
-        finally:
-            maintenance.SNAPSHOT_RECORDS, engine_module.REOPEN_SECONDS = records, seconds
         return self.totals
 
     async def _database(self, cuts: int, tell: Callable[[Totals], None], most: int) -> None:
@@ -152,7 +169,7 @@ class PowerCuts:
             disk.cut()
             disk.unregister()
             return image
-        engine.runtime.log.committer.checkpoint_pages = self.rng.choice((10, 40, 1000))
+        set_checkpoint(engine, self.rng.choice((10, 40, 1000)))
         load = asyncio.create_task(self._load(traffic, engine))
         await asyncio.wait([load, asyncio.create_task(died.wait())], return_when="FIRST_COMPLETED")
         disk.cut()

@@ -4,38 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 
-from foretell.service.engine.replay import decision_loader, rebuild, run_to_end
-from foretell.service.engine.runtime import SERVER
-from foretell.service.log.record import Record
+from foretell.service.engine.replay import rebuild
+from foretell.service.log.open import open_reader
+from foretell.service.log.protocol import LogReader
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.log.sqlite.reader import LogReader
 from foretell.service.model.decision_id import Token
 from foretell.service.model.events import (
+    SERVER,
     CampaignConfig,
-    Changed,
-    Created,
+    Configured,
     Decided,
     Feedback,
     KeyMade,
-    Refitted,
-    Rewarded,
+    Record,
     SecretMade,
-    Signalled,
 )
 
-
-@contextmanager
-def read_only(path: str) -> Iterator[LogReader]:
-    """Open a log to be read, also while a server writes it."""
-    reader = connect(path, write=False)
-    try:
-        yield LogReader(reader)
-    finally:
-        reader.close()
+read_only = open_reader
+RECORDS_PER_READ = 1000
 
 
 @dataclass
@@ -43,88 +32,122 @@ class LogContents:
     """What a log holds, by the names that the load's book gives to things."""
 
     records: int = 0
+    last: int = 0
+    """The seq of the last record."""
     times: Counter[str] = field(default_factory=Counter)
     anonymous: int = 0
     """Decisions without a key."""
     tokens: set[Token] = field(default_factory=set)
     secrets: dict[int, bytes] = field(default_factory=dict)
-    kinds: Counter[tuple[str, type]] = field(default_factory=Counter)
+    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Records by campaign and kind."""
-    matched: Counter[tuple[str, type]] = field(default_factory=Counter)
+    matched: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Feedback by campaign and kind, of decisions that are there."""
-    rounds: list[str] = field(default_factory=list)
-    """What is wrong with the numbers of decisions."""
+    voided: Counter[str] = field(default_factory=Counter)
+    """Decisions by campaign that were never shown."""
+    disorder: list[str] = field(default_factory=list)
+    """What is wrong with the order of the records."""
     units: set[str] = field(default_factory=set)
     """Units that are still named, of those asked about."""
     names: dict[int, str] = field(default_factory=dict)
     """Campaigns by number."""
 
 
-def found_in(log: LogReader, units: list[tuple[str, str]]) -> LogContents:
+async def found_in(log: LogReader, path: str, units: list[tuple[str, str]]) -> LogContents:
     """Read every record, each against its checksum and the chain."""
     found = LogContents()
     configs: dict[int, CampaignConfig] = {}
-    decided: Counter[int] = Counter()
-    feedback: list[tuple[int, Feedback]] = []
-    for stored in log.scan(0):
-        found.records += 1
-        _note(found, stored, configs)
-        if isinstance(stored.event, Decided):
-            if stored.event.round != decided[stored.campaign]:
-                found.rounds.append(f"record {stored.seq} has round {stored.event.round}")
-            decided[stored.campaign] += 1
-        elif isinstance(stored.event, (Signalled, Rewarded)):
-            feedback.append((stored.campaign, stored.event))
-    made = {(token.campaign, token.round, token.decided_at) for token in found.tokens}
-    for number, event in feedback:
-        found.matched[found.names[number], type(event)] += (
-            number,
-            event.round,
-            event.decided_at,
-        ) in made
+    feedback: list[Record] = []
+    head = log.head()
+    while records := await log.records(found.last, head, RECORDS_PER_READ):
+        for record in records:
+            found.records += 1
+            _note(found, record, configs)
+            if record.seq <= found.last:
+                found.disorder.append(f"record {record.seq} comes after {found.last}")
+            found.last = record.seq
+            if isinstance(record.event, Feedback):
+                feedback.append(record)
+    _match(found, feedback)
     numbers = {name: number for number, name in found.names.items()}
     for campaign, unit in units:
         hashed = hashlib.blake2b(unit.encode(), key=found.secrets[0], digest_size=16).digest()
-        if campaign in numbers and any(log.decisions_of_unit(numbers[campaign], hashed)):
+        if campaign in numbers and _is_named(path, numbers[campaign], hashed):
             found.units.add(unit)
     return found
 
 
-def _note(found: LogContents, stored: Record, configs: dict[int, CampaignConfig]) -> None:  # noqa: C901
-    _, number, event = stored
-    if isinstance(event, Created):
-        found.names[number] = event.config.name
-        found.times[f"c/{event.config.name}"] += 1
+def kind_of(event: Feedback) -> str:
+    """Return how a report counts feedback, under the two stages that campaigns have."""
+    if event.verb == "void":
+        return "voids"
+    return "rewards" if event.stage else "signals"
+
+
+def _match(found: LogContents, feedback: list[Record]) -> None:
+    """Count the feedback on decisions that are there, and those of them that are void."""
+    made = {(token.campaign, token.number) for token in found.tokens}
+    voided = set()
+    for record in feedback:
+        assert isinstance(record.event, Feedback)
+        name, about = found.names[record.campaign], (record.campaign, record.decision)
+        found.matched[name, kind_of(record.event)] += about in made
+        if about in made and record.event.verb == "void":
+            voided.add(about)
+    found.voided.update(found.names[campaign] for campaign, _ in voided)
+
+
+def _is_named(path: str, campaign: int, unit: bytes) -> bool:
+    with closing(connect(path, write=False)) as connection:
+        return bool(
+            connection.execute(
+                "SELECT (SELECT count(*) FROM personal WHERE campaign = ?1 AND unit = ?2) "
+                "+ (SELECT count(*) FROM units WHERE campaign = ?1 AND unit = ?2)",
+                (campaign, unit),
+            ).get
+        )
+
+
+def _note(found: LogContents, record: Record, configs: dict[int, CampaignConfig]) -> None:
+    seq, number, _, event = record
+    if isinstance(event, Configured):
+        _note_configuration(found, number, configs.get(number), event)
         configs[number] = event.config
     name = found.names.get(number, "")
-    found.kinds[name, type(event)] += 1
     if isinstance(event, Decided):
-        found.tokens.add(
-            Token(number, event.action, event.propensity, event.round, event.recorded_at)
-        )
+        found.kinds[name, "decisions"] += 1
+        found.tokens.add(Token(number, event.action, event.propensity, seq))
         if event.key is None:
             found.anonymous += 1
         else:
             found.times[f"d/{name}/{event.key}"] += 1
-    elif isinstance(event, (Signalled, Rewarded)):
+    elif isinstance(event, Feedback):
+        found.kinds[name, kind_of(event)] += 1
         found.times[f"e/{name}/{event.event_id}"] += 1
-    elif isinstance(event, (Changed, Refitted)):
-        old, new = configs[number], event.config
-        for action in new.actions[len(old.actions) :]:
-            found.times[f"a/{name}/{action}"] += 1
-        if old.explore != new.explore:
-            found.times[f"x/{name}/{new.explore!r}"] += 1
-        if old.reward_window != new.reward_window:
-            found.times[f"r/{name}/{new.reward_window!r}"] += 1
-        configs[number] = new
     elif isinstance(event, KeyMade) and number == SERVER and event.name != "first":
         found.times[f"k/{event.name}"] += 1
     elif isinstance(event, SecretMade):
         found.secrets[event.id] = event.secret
 
 
-def end_refit(log: LogReader, number: int, as_of: int) -> str:
-    """Build a campaign from the log alone, let windows close up to a moment, and digest it."""
-    campaign = run_to_end(rebuild(log, number))
-    campaign.advance(as_of, decision_loader(log, number))
-    return campaign.digest()
+def _note_configuration(
+    found: LogContents, number: int, old: CampaignConfig | None, event: Configured
+) -> None:
+    new, name = event.config, event.config.name
+    if old is None:
+        found.names[number] = name
+        found.times[f"c/{name}"] += 1
+        return
+    for action in new.actions[len(old.actions) :]:
+        found.times[f"a/{name}/{action}"] += 1
+    if old.explore != new.explore:
+        found.times[f"x/{name}/{new.explore!r}"] += 1
+    if old.policy != new.policy:
+        found.times[f"p/{name}/{new.policy}"] += 1
+    if old.reward_stage.window != new.reward_stage.window:
+        found.times[f"r/{name}/{new.reward_stage.window!r}"] += 1
+
+
+async def digest_at(log: LogReader, number: int, position: int) -> str:
+    """Build a campaign from the log alone, up to a position, and digest it."""
+    return (await rebuild(log, number, position)).digest()

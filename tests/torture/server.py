@@ -19,14 +19,15 @@ import msgspec
 from msgspec import Struct
 
 from foretell.errors import ForetellError
-from foretell.service.engine import Engine, maintenance, recovery, refit, replay
-from foretell.service.engine.runtime import Runtime
-from foretell.service.log.sqlite import committer
-from foretell.service.log.sqlite.log import SqliteLog
-from foretell.service.model import snapshot
-from foretell.service.model.errors import RequestProblem
+from foretell.service.engine import Engine, maintenance
+from foretell.service.log.sqlite import side_tables
+from foretell.service.log.sqlite.appender import Appender
+from foretell.service.log.sqlite.database import Database
+from foretell.service.model.campaign import Campaign
+from tests.torture.breakage import break_it
 from tests.torture.disk import DeadlyDisk, die
-from tests.torture.verbs import perform
+from tests.torture.power_cuts import set_checkpoint
+from tests.torture.verbs import perform, status_of
 
 LENGTH = struct.Struct(">I")
 
@@ -39,54 +40,11 @@ class Start(Struct):
     broken: str = ""
     """answer-early, no-dedup, replay-twice or skip-records; nothing for a server that is right."""
     dies: str = ""
-    """Where it kills itself: operation, database, before-commit, after-commit, snapshot, refit."""
+    """Where it kills itself: operation, database, before-commit, after-commit, save, refit."""
     at: int = 1
     """At which of these."""
     how: str = "after"
     durability: str = "full"
-
-
-def break_it(broken: str) -> None:  # noqa: C901
-    """Break this process on purpose."""
-    match broken:
-        case "answer-early":
-
-            async def at_once(self: Runtime) -> None:
-                return  # not even a turn of the loop, in which a lone record would be committed
-
-            Runtime.durable = at_once  # type: ignore[method-assign]
-        case "no-dedup":
-            append = SqliteLog.append
-
-            def forgetful(self: SqliteLog, *args: Any) -> int:
-                campaign, event, about, _, *rest = (*args, -1, None)[: max(4, len(args))]
-                return append(self, campaign, event, about, None, *rest)
-
-            SqliteLog.append = forgetful  # type: ignore[assignment, method-assign]
-        case "replay-twice":
-            once = recovery.replay
-
-            def twice(runtime: Runtime, record: Any) -> None:
-                active = runtime.by_number.get(record.campaign)
-                folds = active is not None and record.seq > active.campaign.seq
-                once(runtime, record)
-                if folds and active is not None and type(record.event).__name__ == "Rewarded":
-                    active.campaign.counters.count("rewards")
-
-            recovery.replay = twice
-        case "skip-records":
-            keep = maintenance.Maintenance.keep_snapshots
-
-            def early(self: maintenance.Maintenance) -> None:
-                keep(self)
-                log = self.runtime.log
-                log.set_snapshot_list(log.head + 20, self.snapshots)
-
-            maintenance.Maintenance.keep_snapshots = early  # type: ignore[method-assign]
-        case "":
-            return
-        case _:
-            raise ValueError(broken)
 
 
 class Killing:
@@ -115,18 +73,6 @@ def _die_around(owner: Any, name: str, killing: Killing, how: str) -> None:
     setattr(owner, name, deadly)
 
 
-def _die_in_refit(killing: Killing) -> None:
-    refit_from_log = replay.refit_from_log
-
-    def deadly(*args: Any) -> Any:
-        for step in refit_from_log(*args):
-            killing()
-            yield step
-
-    for module in (refit, replay):
-        setattr(module, "refit_from_log", deadly)  # noqa: B010  (it is not exported by both)
-
-
 def mark_for_death(start: Start) -> DeadlyDisk | None:
     """Prepare the end, and return the layer under the database, if there is one."""
     killing = Killing(start.at)
@@ -136,19 +82,21 @@ def mark_for_death(start: Start) -> DeadlyDisk | None:
         case "database":
             return DeadlyDisk(start.at, "", start.how)
         case "before-commit":
-            _die_around(committer.Committer, "_insert", killing, start.how)
+            _die_around(Appender, "finish", killing, start.how)
         case "after-commit":
-            _die_around(committer.Committer, "_done", killing, "before")
-        case "snapshot":
-            _die_around(maintenance.Maintenance, "keep_snapshots", killing, start.how)
+            _die_around(Database, "_done", killing, "before")
+        case "save":
+            _die_around(side_tables, "save_state", killing, start.how)
         case "refit":
-            _die_in_refit(killing)
+            _die_around(Campaign, "refit_one", killing, start.how)
+        case "refitted":
+            _die_around(Campaign, "end_refit", killing, start.how)
     return None
 
 
 async def serve(start: Start) -> None:
     """Open the database and answer until the end."""
-    maintenance.SNAPSHOT_RECORDS = 150
+    maintenance.SAVE_RECORDS = 50
     disk = mark_for_death(start)
     running = await Engine.open(
         start.path,
@@ -156,7 +104,7 @@ async def serve(start: Start) -> None:
         vfs=None if disk is None else disk.name,
         compiled=False,
     )
-    running.runtime.log.committer.checkpoint_pages = 40
+    set_checkpoint(running, 40)
     done = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, done.set)
 
@@ -164,10 +112,8 @@ async def serve(start: Start) -> None:
         async def answer(number: int, verb: str, body: Any) -> None:
             try:
                 reply = (number, 200, await perform(running, verb, body))
-            except RequestProblem as problem:
-                reply = (number, problem.status, str(problem))
             except ForetellError as error:
-                reply = (number, 422, str(error))
+                reply = (number, status_of(error), str(error))
             except Exception as error:  # noqa: BLE001  (a defect, to be seen by the load)
                 reply = (number, 500, repr(error))
             packed = msgspec.msgpack.encode(reply)
@@ -192,7 +138,6 @@ async def serve(start: Start) -> None:
 
 def main() -> None:
     """Fork a server for each line."""
-    snapshot.policy_version()  # as it is now, whoever edits policies meanwhile
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin.buffer:
         start = msgspec.json.decode(line, type=Start)

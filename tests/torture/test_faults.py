@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
+import apsw
 import pytest
 
-from tests.torture.faults import errors, full_disk, really_full_disk
+from foretell import protocol
+from foretell.service.engine import Engine
+from foretell.service.log.errors import LogClosed
+from foretell.service.log.open import open_log
+from foretell.service.log.sqlite import database
+from foretell.service.log.sqlite.connection import Connections, open_connections
+from tests.torture.disk import Disk
+from tests.torture.faults import errors, failing, full_disk, quickly, really_full_disk, until
 
 pytestmark = pytest.mark.slow
 
@@ -29,3 +40,48 @@ def test_errors_of_every_kind_lose_nothing(folder: Path) -> None:
     totals = asyncio.run(errors(folder, seed=3, rounds=20))
     assert totals.violations == []
     assert totals.kills == 20
+
+
+def test_a_log_that_is_closed_while_it_opens_again_writes_nothing_afterwards(folder: Path) -> None:
+    under_way: list[str] = []
+
+    def slow_open(*args: Any, **options: Any) -> Connections:
+        under_way.append("begun")
+        time.sleep(0.3)
+        opened = open_connections(*args, **options)
+        under_way.append("ended")
+        return opened
+
+    async def run() -> None:
+        disk = Disk(folder / "live.db")
+        with quickly():
+            engine = await Engine.open(folder / "live.db", vfs=disk.name, compiled=False)
+            with mock.patch.object(database, "open_connections", slow_open):
+                disk.fault = failing("write", "-wal", 0, 1, apsw.IOError)
+                with pytest.raises(LogClosed):
+                    await engine.make_key(protocol.NewKey("key", ["read"]))
+                assert await until(lambda: bool(under_way))
+                await engine.close()
+            assert under_way == ["begun", "ended"]
+            engine = await Engine.open(folder / "live.db", vfs=disk.name, compiled=False)
+            await engine.close()
+        disk.unregister()
+
+    asyncio.run(run())
+
+
+def test_a_log_whose_last_commit_fails_is_not_opened_again(folder: Path) -> None:
+    async def run() -> None:
+        disk = Disk(folder / "live.db")
+        with quickly():
+            log = await open_log(str(folder / "live.db"), vfs=disk.name)
+            disk.fault = failing("write", "-wal", 0, 10**9, apsw.IOError)
+            await log.close()
+            disk.fault = lambda *_: None
+            await asyncio.sleep(0.1)
+            assert log.closed == "the log is closed"
+            log = await open_log(str(folder / "live.db"), vfs=disk.name)
+            await log.close()
+        disk.unregister()
+
+    asyncio.run(run())

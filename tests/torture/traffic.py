@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from typing import Any
 
+from foretell.policies.registry import policy as read_policy
 from tests.torture.book import Book, Item
 from tests.torture.verbs import Body, NoAnswer, Refused, Service
 
@@ -41,6 +42,8 @@ CAMPAIGNS: dict[str, Body] = {
         "sticky": True,
     },
 }
+POLICIES = ("sw-ts(window={})", "sw-ucb(window={})", "nsd-ucrl2(window={})")
+FEEDBACK = ("signal", "reward", "void")
 SIGNALS = {"stream": ("click", "buy"), "free": ("low", "high"), "sticky": ("click",)}
 
 
@@ -112,8 +115,10 @@ class Traffic:
             await self._feedback(service, self._signal())
         elif drawn < 0.80:
             await self._feedback(service, self._reward())
-        elif drawn < 0.86:
+        elif drawn < 0.85:
             await self._feedback(service, self._correction())
+        elif drawn < 0.87:
+            await self._feedback(service, self._void())
         elif drawn < 0.94:
             await self._batch(service)
         elif drawn < 0.96:
@@ -197,24 +202,23 @@ class Traffic:
             body["value"] = 0.5
         return campaign, body
 
+    def _void(self) -> tuple[str, Body]:
+        campaign, decision = self._decision()
+        event_id = f"void-{self.number}-{self.rng.random()}"
+        return campaign, {"decision_id": decision, "kind": "void", "event_id": event_id}
+
     async def _feedback(self, service: Service, made: tuple[str, Body]) -> None:
         campaign, event = made
-        report = {name: value for name, value in event.items() if name != "decision_id"}
-        verb = "signal" if "signal" in event else "reward"
-        body = {"id": event["decision_id"], "report": report}
-        await self.send(service, verb, body, f"e/{campaign}/{event['event_id']}")
+        await self.send(service, *_alone(event), f"e/{campaign}/{event['event_id']}")
 
     async def _batch(self, service: Service) -> None:
         made = [
-            self.rng.choice((self._signal, self._reward, self._correction))()
+            self.rng.choice((self._signal, self._reward, self._correction, self._void))()
             for _ in range(self.rng.randint(2, 12))
         ]
         items = []
         for campaign, event in made:
-            report = {name: value for name, value in event.items() if name != "decision_id"}
-            verb = "signal" if "signal" in event else "reward"
-            body = {"id": event["decision_id"], "report": report}
-            items.append(self.book.send(verb, body, f"e/{campaign}/{event['event_id']}"))
+            items.append(self.book.send(*_alone(event), f"e/{campaign}/{event['event_id']}"))
         try:
             answers = await service.call("batch", {"events": [event for _, event in made]})
         except Refused as refused:
@@ -229,12 +233,12 @@ class Traffic:
     async def _again(self, service: Service) -> None:
         """Send once more what was sent before, answered or not."""
         item = self.rng.choice(list(self.book.items.values())[-200:])
-        if item.verb in {"decide", "signal", "reward"} and item.name[0] != "?":
+        if item.verb in {"decide", *FEEDBACK} and item.name[0] != "?":
             await self.send(service, item.verb, item.body, item.name)
 
     async def _change(self, service: Service) -> None:
         campaign = self.rng.choice(list(CAMPAIGNS))
-        match self.rng.randrange(5):
+        match self.rng.randrange(6):
             case 0:
                 action = f"action-{self.number}"
                 body: Body = {"campaign": campaign, "action": action}
@@ -251,9 +255,22 @@ class Traffic:
                 name = f"key-{self.number}"
                 await self.send(service, "key", {"name": name}, f"k/{name}")
             case 4:
+                policy = str(read_policy(self.rng.choice(POLICIES).format(self.number + 100)))
+                body = {"campaign": campaign, "patch": {"policy": policy}}
+                await self.send(service, "patch", body, f"p/{campaign}/{policy}")
+            case 5:
                 unit = f"gone-{self.number}"
                 ask = {"unit": unit, "context": {"secret": unit}}
                 body = {"campaign": campaign, "ask": ask}
                 await self.send(service, "decide", body, f"?{self.number}")
                 body = {"campaign": campaign, "unit": unit}
                 await self.send(service, "erase", body, f"u/{campaign}/{unit}")
+
+
+def _alone(event: Body) -> tuple[str, Body]:
+    """Return an event of a batch as it is sent by itself."""
+    report = {name: value for name, value in event.items() if name != "decision_id"}
+    verb = "signal" if "signal" in event else "reward"
+    if report.get("kind") == "void":
+        verb = report.pop("kind")
+    return verb, {"id": event["decision_id"], "report": report}

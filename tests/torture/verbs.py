@@ -9,9 +9,16 @@ import msgspec
 from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.service.engine import Engine
+from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.model.errors import RequestProblem
 
 Body = dict[str, Any]
+REPORTS: dict[str, Any] = {
+    "signal": protocol.SignalReport,
+    "reward": protocol.RewardReport,
+    "void": protocol.VoidReport,
+}
+"""What is sent with each kind of feedback."""
 
 
 class NoAnswer(Exception):
@@ -33,7 +40,7 @@ class Service(Protocol):
         """Return the answer, or raise `Refused`, or `NoAnswer`."""
 
 
-async def perform(engine: Engine, verb: str, body: Body) -> Any:  # noqa: C901, PLR0911
+async def perform(engine: Engine, verb: str, body: Body) -> Any:
     """Ask an engine."""
     match verb:
         case "decide":
@@ -41,12 +48,9 @@ async def perform(engine: Engine, verb: str, body: Body) -> Any:  # noqa: C901, 
                 body["campaign"], _read(body["ask"], protocol.DecisionRequest)
             )
             return {"decision_id": answer.decision_id, "action": answer.action, "new": new}
-        case "signal":
-            report = _read(body["report"], protocol.SignalReport)
-            return (await engine.signal(body["id"], report)).status
-        case "reward":
-            reward = _read(body["report"], protocol.RewardReport)
-            return (await engine.reward(body["id"], reward)).status
+        case "signal" | "reward" | "void":
+            report = _read(body["report"], REPORTS[verb])
+            return (await engine.feedback(body["id"], report)).status
         case "batch":
             raw = [msgspec.Raw(msgspec.json.encode(event)) for event in body["events"]]
             return [receipt.status for receipt in await engine.batch(raw)]
@@ -67,6 +71,15 @@ async def perform(engine: Engine, verb: str, body: Body) -> Any:  # noqa: C901, 
     return None
 
 
+def status_of(error: ForetellError) -> int:
+    """Return the status with which an error is answered over HTTP."""
+    if isinstance(error, RequestProblem):
+        return error.status
+    if isinstance(error, LogClosed):
+        return 503
+    return 500 if isinstance(error, Damaged) else 422
+
+
 def _read(body: Body, kind: Any) -> Any:
     return msgspec.convert(body, kind)
 
@@ -80,7 +93,5 @@ class Within:
     async def call(self, verb: str, body: Body) -> Any:
         try:
             return await perform(self.engine, verb, body)
-        except RequestProblem as problem:
-            raise Refused(problem.status, str(problem)) from None
         except ForetellError as error:
-            raise Refused(422, str(error)) from None
+            raise Refused(status_of(error), str(error)) from None

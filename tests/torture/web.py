@@ -48,7 +48,7 @@ class Web:
                     "action": answer["action"],
                     "new": new,
                 }
-            case "signal" | "reward":
+            case "signal" | "reward" | "void":
                 return answer["status"]
             case "batch":
                 return [receipt["status"] for receipt in answer["results"]]
@@ -64,7 +64,7 @@ def _request(verb: str, body: Body) -> tuple[str, str, Body | None]:  # noqa: PL
     match verb:
         case "decide":
             return "POST", f"{campaign}/decisions", body["ask"]
-        case "signal" | "reward":
+        case "signal" | "reward" | "void":
             return "POST", f"/decisions/{body['id']}/{verb}", body["report"]
         case "batch":
             return "POST", "/events/batch", body

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from foretell.protocol import DecisionAnswer, FeedbackItem, ReportCounts
-from foretell.traffic.drive import Traffic
 from foretell.traffic.plan import Plan
+from foretell.traffic.run import Traffic
 
 STEP = 60.0
 """Seconds of its clock from a decision to the next one."""

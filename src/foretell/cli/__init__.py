@@ -10,12 +10,11 @@ from foretell.cli.backup import backup, restore
 from foretell.cli.bounds import bounds
 from foretell.cli.keys import keys
 from foretell.cli.leaderboard import leaderboard
-from foretell.cli.lists import list_policies, list_scenarios
+from foretell.cli.lists import list_policies, list_scenarios, version
 from foretell.cli.reproduce import reproduce, run_study
 from foretell.cli.serve import serve
 from foretell.cli.traffic import simulate_traffic
 from foretell.cli.verify import verify
-from foretell.cli.version import version
 from foretell.errors import ForetellError
 
 

@@ -58,15 +58,15 @@ def restore(copy: Path, yes: bool, url: str | None, key: str | None, db: str | N
         with admin_client(address, key) as service:
             _confirm(f"Put {copy} in place of the database of {address}?", yes=yes)
             with _with_its_journal(copy) as whole, whole.open("rb") as file:
-                head = service.restore(file)
+                service.restore(file)
     else:
         path = database(db)
         if Path(path).exists():
             if copy.samefile(path):
                 raise InvalidInput(f"{str(copy)!r} is the database itself: name a copy of it")
             _confirm(f"Put {copy} in place of {path}?", yes=yes)
-        head = _replace(copy, path)
-    click.echo(f"Restored: the last record is {head:,}.")
+        _replace(copy, path)
+    click.echo(f"Restored from {copy}.")
 
 
 def _confirm(question: str, *, yes: bool) -> None:
@@ -76,34 +76,15 @@ def _confirm(question: str, *, yes: bool) -> None:
 
 def _copy(path: str, target: str) -> None:
     with serve_extra():
-        from foretell.service.log.sqlite.backup import back_up
-        from foretell.service.log.sqlite.connection import driver_errors_wrapped
-    with driver_errors_wrapped(path):
-        back_up(path, target)
+        from foretell.service.log.open import back_up_log
+    back_up_log(path, target)
 
 
-def _replace(copy: Path, path: str) -> int:
-    """Put a copy in place of a database that nobody uses; return its last record."""
+def _replace(copy: Path, path: str) -> None:
+    """Put a copy in place of a database that nobody uses."""
     with serve_extra():
-        from foretell.service.log.sqlite.campaign_reader import last_seq
-        from foretell.service.log.sqlite.connection import driver_errors_wrapped
-        from foretell.service.log.sqlite.lock import Lock
-        from foretell.service.log.sqlite.restore import (
-            check_copy,
-            remove_staged,
-            replace_database,
-            stage_copy,
-        )
-
-    with driver_errors_wrapped(str(copy)):
-        check_copy(str(copy))
-        with Lock(path):
-            staged = stage_copy(str(copy), path)
-            try:
-                replace_database(staged, path)
-            finally:
-                remove_staged(staged)
-            return last_seq(path)
+        from foretell.service.log.open import restore_log
+    restore_log(str(copy), path)
 
 
 @contextmanager

@@ -158,8 +158,7 @@ class _Database:
     def _with_engine(self, work: Callable[[Engine], Coroutine[Any, Any, Result]]) -> Result:
         with serve_extra():
             from foretell.service.engine import Engine
-            from foretell.service.log.sqlite.campaign_reader import last_seq
-            from foretell.service.log.sqlite.connection import driver_errors_wrapped
+            from foretell.service.log.open import open_reader
 
         async def opened() -> Result:
             engine = await Engine.open(self._path)
@@ -168,10 +167,10 @@ class _Database:
             finally:
                 await engine.close()
 
-        with driver_errors_wrapped(self._path):
-            if last_seq(self._path) == 0:
+        with open_reader(self._path) as log:
+            if not asyncio.run(log.records(0, log.head(), 1)):
                 raise InvalidInput(
                     f"the database {self._path!r} has no records, so no keys: "
                     f"start the service once, which makes the first"
                 )
-            return asyncio.run(opened())
+        return asyncio.run(opened())

@@ -1,6 +1,8 @@
-"""`foretell policies` and `foretell scenarios`."""
+"""`foretell policies`, `foretell scenarios` and `foretell version`: what there is."""
 
 from __future__ import annotations
+
+import importlib.metadata
 
 import click
 
@@ -26,3 +28,9 @@ def list_scenarios(as_json: bool) -> None:  # noqa: FBT001  click passes it
     """List the named scenarios."""
     rows = list(scenarios().items())
     print_table("Scenarios", ("scenario", "what it is"), rows, as_json=as_json)
+
+
+@click.command("version")
+def version() -> None:
+    """Print the version."""
+    click.echo(importlib.metadata.version("foretell"))

@@ -14,7 +14,7 @@ from foretell.cli.output import print_table
 
 if TYPE_CHECKING:
     from foretell.traffic.comparison import Comparison
-    from foretell.traffic.drive import Traffic
+    from foretell.traffic.run import Traffic
 
 
 class _Number(click.FloatRange):
@@ -102,10 +102,10 @@ def simulate_traffic(
     foretell serve --time-scale 1000 --db test.db
     """
     from foretell.traffic.comparison import MIN_RUNS, compare
-    from foretell.traffic.drive import Traffic
     from foretell.traffic.faults import Faults
     from foretell.traffic.lab import Lab
     from foretell.traffic.plan import make_plan
+    from foretell.traffic.run import Traffic
 
     plan = make_plan(
         scenario,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from typing import TYPE_CHECKING
@@ -10,15 +11,16 @@ import click
 import msgspec
 
 from foretell.cli.target import db_option, existing_database, serve_extra
+from foretell.errors import DamagedFile
 
 if TYPE_CHECKING:
     from foretell.service.engine.verify import Verification
 
 _COMPARISONS = {
-    "same": "built from the log alone, it equals its snapshot",
-    "differs": "built from the log alone, it DIFFERS from its snapshot",
-    "no snapshot": "built from the log alone; there is no sound snapshot to compare it with",
-    "other policies": "built from the log alone; its snapshot is of another version of foretell",
+    "same": "built from the log alone, it equals its saved state",
+    "differs": "built from the log alone, it DIFFERS from its saved state",
+    "no state": "built from the log alone; there is no sound state to compare it with",
+    "other version": "built from the log alone; its state is of another version of foretell",
 }
 
 
@@ -28,21 +30,23 @@ _COMPARISONS = {
 def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes it
     """Check a database whole; a server may be using it.
 
-    Every page, record, context and snapshot is checked, and the chain that links the records. Then
-    each campaign is built again from the log alone, and compared with its newest snapshot.
+    Every page, record, context and state is checked, and the chain that links the records. Then
+    each campaign is built again from the log alone, and compared with its newest saved state.
     Exits with 1 if anything is damaged, and names it.
     """
     path = existing_database(db)
     with serve_extra():
-        from foretell.service.engine.verify import count_steps, verify_database
-        from foretell.service.log.sqlite.connection import driver_errors_wrapped
+        from foretell.service.engine.verify import Verification, verify_log
+        from foretell.service.log.open import open_reader
     from foretell.progress import progress_bar
 
-    with (
-        driver_errors_wrapped(path),
-        progress_bar(f"Checking {path}", count_steps(path)) as advance,
-    ):
-        verification = verify_database(path, advance)
+    try:
+        with open_reader(path) as log:
+            steps = 2 * asyncio.run(log.count_records())
+            with progress_bar(f"Checking {path}", steps) as advance:
+                verification = asyncio.run(verify_log(log, advance))
+    except DamagedFile as error:
+        verification = Verification(0, 0, [], [str(error)])
     if as_json:
         click.echo(json.dumps({"db": path, **msgspec.to_builtins(verification)}, indent=2))
     else:
@@ -52,9 +56,9 @@ def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes
 
 
 def _print_verification(path: str, verification: Verification) -> None:
-    click.echo(f"{path}: {verification.records:,} records, {verification.snapshots:,} snapshots")
+    click.echo(f"{path}: {verification.records:,} records, {verification.states:,} saved states")
     for one in verification.campaigns:
-        click.echo(f"  {one.campaign} at record {one.record:,}: {_COMPARISONS[one.comparison]}")
+        click.echo(f"  {one.campaign} as of {one.as_of}: {_COMPARISONS[one.comparison]}")
     if not verification.damage:
         click.echo("Nothing is damaged.")
         return

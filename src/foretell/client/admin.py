@@ -60,8 +60,8 @@ class AdminClient:
             if begins != SQLITE_HEADER:
                 raise no_database
 
-    def restore(self, file: IO[bytes]) -> int:
-        """Put a copy in place of the database; return the last record of its log."""
+    def restore(self, file: IO[bytes]) -> str:
+        """Put a copy in place of the database; return the head of its log."""
         call = ApiCall("POST", "/v1/restore", file, {"Content-Type": SQLITE_MEDIA_TYPE})
         with self._transport.stream(call, ADMIN_TIMEOUT) as reply:
             return read(reply.read(), Restored).head

@@ -56,6 +56,12 @@ class ServiceDecision(Generic[EventId]):
         """Report a reward of this decision."""
         return self._client.reward(self.id, value, event_id=event_id, occurred_at=occurred_at)
 
+    def void(
+        self, *, event_id: str | None = None, occurred_at: datetime | str | None = None
+    ) -> EventId:
+        """Report that this decision was never shown: nothing counts that is said about it."""
+        return self._client.void(self.id, event_id=event_id, occurred_at=occurred_at)
+
 
 def fallback_action(
     fallback: Fallback | None, campaign: str, eligible: Sequence[str] | None

@@ -1,4 +1,4 @@
-"""The verbs of feedback, the same for every client: signal, reward, adjust, retract."""
+"""The verbs of feedback, the same for every client: signal, reward, adjust, retract, void."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Generic, TypeVar
 
 from foretell.client.checks import checked_number, checked_text, moment_text, new_id
 from foretell.client.decision import ServiceDecision
-from foretell.protocol import FeedbackItem, FeedbackKind
+from foretell.protocol import FeedbackItem
+from foretell.protocol.fields import ItemKind
 
 EventId = TypeVar("EventId")
 
@@ -70,12 +71,22 @@ class FeedbackReporter(ABC, Generic[EventId]):
         target = checked_text("target", target)
         return self._report(decision, event_id, occurred_at, "retract", target=target)
 
+    def void(
+        self,
+        decision: ServiceDecision[EventId] | str | None,
+        *,
+        event_id: str | None = None,
+        occurred_at: datetime | str | None = None,
+    ) -> EventId:
+        """Report that a decision was never shown: nothing counts that is said about it."""
+        return self._report(decision, event_id, occurred_at, "void")
+
     def _report(
         self,
         decision: ServiceDecision[EventId] | str | None,
         event_id: str | None,
         occurred_at: datetime | str | None,
-        kind: FeedbackKind = "reward",
+        kind: ItemKind = "reward",
         *,
         signal: str | None = None,
         value: float | None = None,

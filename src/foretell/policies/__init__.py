@@ -13,12 +13,21 @@ from foretell.policies.nsd_psrl import NsdPsrl
 from foretell.policies.nsd_psrl_cp import NsdPsrlCp
 from foretell.policies.nsd_ucrl2 import NsdUcrl2
 from foretell.policies.oracle import OracleNsd, OracleNsdNd, OraclePsrl, OracleUcb, OracleUcbNd
-from foretell.policies.registry import Entry, entry, policy, register, registered_policies, start
+from foretell.policies.registry import (
+    Entry,
+    PolicyRow,
+    entry,
+    policy,
+    policy_markdown,
+    policy_table,
+    register,
+    registered_policies,
+    start,
+)
 from foretell.policies.signal_glr_kl_ucb import SignalGlrKlUcb
 from foretell.policies.spec import Spec
 from foretell.policies.sw_ts import SwTs
 from foretell.policies.sw_ucb import SwUcb
-from foretell.policies.table import PolicyRow, policy_markdown, policy_table
 from foretell.policies.ts import Ts
 from foretell.policies.ucb import Ucb
 from foretell.policies.uniform import Uniform

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from foretell.errors import InvalidInput, UnknownName
 from foretell.policies.spec import Spec
@@ -41,6 +41,8 @@ class Entry:
     """When to use it, in a few words."""
     cost: str = ""
     """Its work per round, with K actions and S signals."""
+    version: int = 1
+    """Changes when the same rounds give another state: kept states are then made again."""
 
 
 _entries: dict[str, Entry] = {}
@@ -56,13 +58,15 @@ def register(
     needs: tuple[str, ...] = (),
     use: str = "",
     cost: str = "",
+    version: int = 1,
 ) -> Callable[[SpecClass], SpecClass]:
     """Register a spec class under `name`: a class decorator, for our policies and for yours.
 
     The first line of the class's docstring is its summary. `needs`, `use` and `cost` are shown
-    by `foretell.policies.policy_table`: what the policy must be told, when to use it, and its
-    work per round. The same name may be registered again by a class of the same name, so that a
-    file can be reloaded.
+    by `policy_table`: what the policy must be told, when to use it, and its
+    work per round. `version` is raised by hand whenever the same rounds give a state with other
+    bytes: a service then makes its states again from the log. The same name may be registered
+    again by a class of the same name, so that a file can be reloaded.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise InvalidInput(
@@ -85,7 +89,17 @@ def register(
         spec.name = name
         summary = (spec.__doc__ or "").strip().partition("\n")[0].rstrip(".")
         _entries[name] = Entry(
-            name, spec, summary, rewards, lab_only, undelayed, stream, tuple(needs), use, cost
+            name,
+            spec,
+            summary,
+            rewards,
+            lab_only,
+            undelayed,
+            stream,
+            tuple(needs),
+            use,
+            cost,
+            version,
         )
         return spec
 
@@ -173,3 +187,51 @@ def _read_arguments(spec: type[Spec], name: str, arguments: str) -> dict[str, An
         except ValueError:
             raise unreadable from None
     return values
+
+
+class PolicyRow(NamedTuple):
+    """One line of the table."""
+
+    name: str
+    summary: str
+    needs: str
+    """What it must be told beforehand, as words joined by commas."""
+    cost: str
+    """Its work per round, with K actions and S signals."""
+    use: str
+    """When to use it."""
+    where: str
+    """Where it runs: "lab" for what knows too much for real life, else "lab, live"."""
+
+
+def policy_table(*, shipped: bool = False) -> list[PolicyRow]:
+    """Return a row for every registered policy, or only for those that come with foretell.
+
+    >>> next(row.needs for row in policy_table() if row.name == "sw-ucb")
+    'window'
+    """
+    return [
+        PolicyRow(
+            one.name,
+            one.summary,
+            ", ".join(one.needs) or "nothing",
+            one.cost or "not stated",
+            one.use or "not stated",
+            "lab" if one.lab_only else "lab, live",
+        )
+        for one in registered_policies().values()
+        if not shipped or one.spec.__module__.startswith("foretell.")
+    ]
+
+
+def policy_markdown() -> str:
+    """Return the table of the policies that come with foretell, as `docs/policies/index.md` has it.
+
+    >>> print(policy_markdown().splitlines()[0])
+    | policy | what it does | needs to be told | work per round | when to use it | where |
+    """
+    head = ("policy", "what it does", "needs to be told", "work per round", "when to use it")
+    lines = [[*head, "where"], ["---"] * 6]
+    for row in policy_table(shipped=True):
+        lines.append([f"[`{row.name}`]({row.name}.md)", *row[1:]])
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)

@@ -27,6 +27,7 @@ from foretell.protocol.requests import (
     RequestBody,
     RewardReport,
     SignalReport,
+    VoidReport,
 )
 from foretell.protocol.responses import (
     ActionReport,
@@ -113,4 +114,5 @@ __all__ = [
     "SignalTableRow",
     "Silence",
     "Timeseries",
+    "VoidReport",
 ]

@@ -15,6 +15,8 @@ NAME = "a name of at most 100 letters, digits, '.', '_' and '-', the first a let
 """What a name must be, in words."""
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 """What a client calls its own events, decisions and units."""
+Seq = str
+"""A place in the log: a whole number that many JSON parsers cannot hold, so it is text."""
 Seconds = Annotated[float, Meta(gt=0, le=10 * 366 * 86400)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Moment = Annotated[str, Meta(max_length=40)]
@@ -37,4 +39,5 @@ Mode = Literal["policy", "explore", "holdout", "sticky"]
 AnyMode = Annotated[str, Meta(extra_json_schema={"enum": sorted(get_args(Mode))})]
 """A mode in an answer: one of ours, or a newer service's, which a client takes as it is."""
 FeedbackKind = Literal["reward", "adjust", "retract"]
+ItemKind = Literal["reward", "adjust", "retract", "void"]
 ReceiptStatus = Literal["accepted", "duplicate", "late", "parked", "rejected"]

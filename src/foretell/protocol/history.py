@@ -6,13 +6,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from foretell.protocol.fields import Mode, ReceiptStatus
+from foretell.protocol.fields import Mode, ReceiptStatus, Seq
 
 
 class HistoryEvent(Struct, omit_defaults=True):
     """One record of the log about a decision."""
 
-    seq: int
+    seq: Seq
     recorded_at: str
     type: str
     event_id: str | None = None
@@ -29,6 +29,8 @@ class DecisionHistory(Struct):
 
     decision_id: str
     campaign: str
+    as_of: str
+    """The moment at which its outcome is told."""
     round: int
     decided_at: str
     action: str
@@ -36,6 +38,8 @@ class DecisionHistory(Struct):
     mode: Mode
     policy: str
     eligible: list[str]
+    voided: bool
+    """Whether it was never shown: then nothing counts."""
     signal: str | None
     """What counts as its signal, once that is settled."""
     signal_due_at: str
@@ -49,7 +53,7 @@ class DecisionHistory(Struct):
 class RecordView(Struct):
     """One record of the log."""
 
-    seq: int
+    seq: Seq
     recorded_at: str
     type: str
     body: dict[str, Any]
@@ -59,4 +63,4 @@ class RecordPage(Struct):
     """Records of the log, and where to go on."""
 
     events: list[RecordView]
-    next: int
+    next: Seq

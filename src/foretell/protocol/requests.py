@@ -13,6 +13,7 @@ from foretell.protocol.fields import (
     ActionStatus,
     FeedbackKind,
     Id,
+    ItemKind,
     Moment,
     Name,
     Scope,
@@ -103,14 +104,21 @@ class RewardReport(RequestBody):
     occurred_at: Moment | None = None
 
 
+class VoidReport(RequestBody):
+    """A decision that was never shown: nothing counts that was reported about it, or will be."""
+
+    event_id: Id | None = None
+    occurred_at: Moment | None = None
+
+
 class FeedbackItem(RequestBody):
-    """One event of a batch: with `signal` it is a signal, else a reward."""
+    """One event of a batch: with `signal` it is a signal, else a reward, or what `kind` says."""
 
     decision_id: Annotated[str, Meta(min_length=1, max_length=200)]
     event_id: Id | None = None
     signal: Name | None = None
     value: float | None = None
-    kind: FeedbackKind = "reward"
+    kind: ItemKind = "reward"
     target: Id | None = None
     occurred_at: Moment | None = None
 

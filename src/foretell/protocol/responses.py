@@ -12,6 +12,7 @@ from foretell.protocol.fields import (
     CampaignStatus,
     ReceiptStatus,
     Scope,
+    Seq,
     Silence,
 )
 
@@ -42,7 +43,7 @@ class CampaignView(Struct):
     sticky: bool
     created_at: str
     version: int
-    """The number of the record that set it so: also its ETag."""
+    """How many configurations it has had: also its ETag."""
 
 
 class CampaignList(Struct):
@@ -125,6 +126,8 @@ class ReportCounts(Struct):
     """Rewards whose total lies outside the range."""
     revisions: int = 0
     """Corrections that the policy has not read yet: they enter at the next refit."""
+    voided: int = 0
+    """Decisions that were never shown."""
     open_signals: int = 0
     open_rewards: int = 0
 
@@ -153,9 +156,9 @@ class SignalReportRow(Struct):
 
 
 class LogReport(Struct):
-    """The position in the log: the same head and time give the same hash on every replay."""
+    """The position in the log: at the same position every replay gives the same hash."""
 
-    head: int
+    position: Seq
     as_of: str
     state_hash: str
 
@@ -189,6 +192,8 @@ class Timeseries(Struct):
     """A campaign over time, by the time of the decisions."""
 
     campaign: str
+    as_of: str
+    """The moment up to which the log is counted."""
     width: float
     """Seconds of one point."""
     points: list[SeriesPoint]
@@ -209,6 +214,8 @@ class DelayReport(Struct):
     """Delays of signals and of rewards over the latest decisions."""
 
     campaign: str
+    as_of: str
+    """The moment up to which the log is counted."""
     decisions: int
     signals: list[SignalDelays]
     rewards: list[SignalDelays]
@@ -226,6 +233,8 @@ class SignalTable(Struct):
     """Signals by action, and the estimated reward of each."""
 
     campaign: str
+    as_of: str
+    """The moment up to which the log is counted."""
     actions: list[SignalTableRow]
     signals: list[SignalReportRow]
 
@@ -243,20 +252,26 @@ class SignalChanges(Struct):
     """Changes found in the settled signals of each action."""
 
     campaign: str
+    as_of: str
+    """The moment up to which the log is counted."""
     changes: list[SignalChange]
 
 
 class Restored(Struct):
     """The log after a restore."""
 
-    head: int
+    head: Seq
 
 
 class Health(Struct):
-    """Whether the log can be written."""
+    """Whether the log can be written, and how far what was written is known to the policies."""
 
     status: Literal["ok", "closed"]
     detail: str = ""
+    fold_lag_seconds: float = 0.0
+    """How far the states of the campaigns are behind the log."""
+    clock_ahead_seconds: float = 0.0
+    """How far the wall clock is ahead of log time, while its step is not followed."""
 
 
 class ProblemDetails(Struct, omit_defaults=True):

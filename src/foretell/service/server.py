@@ -1,7 +1,7 @@
 """The server: a socket, an engine, a web server between them, and a clean end.
 
-The first SIGTERM or Ctrl-C drains: no new connections, requests in flight are finished, snapshots
-of the campaigns are kept. The second stops at once, which loses nothing that was acknowledged:
+The first SIGTERM or Ctrl-C drains: no new connections, requests in flight are finished, the states
+of the campaigns are saved. The second stops at once, which loses nothing that was acknowledged:
 that is on disk.
 """
 
@@ -24,7 +24,6 @@ from uvicorn.loops.auto import auto_loop_factory
 from foretell.errors import InvalidInput
 from foretell.service.engine import Engine
 from foretell.service.http import Limits, ShutdownMiddleware, app
-from foretell.service.log.sqlite.connection import driver_errors_wrapped
 from foretell.service.logging import set_up_logging
 from foretell.service.settings import Settings
 
@@ -123,14 +122,13 @@ async def _serve(
     stop: _Stop,
     listener: socket.socket,
 ) -> None:
-    with driver_errors_wrapped(settings.db):
-        engine = await Engine.open(
-            settings.db,
-            durability=settings.durability,
-            time_scale=settings.time_scale,
-            admin_key=admin_key,
-            scrub_seconds=settings.scrub_seconds,
-        )
+    engine = await Engine.open(
+        settings.db,
+        durability=settings.durability,
+        time_scale=settings.time_scale,
+        admin_key=admin_key,
+        scrub_seconds=settings.scrub_seconds,
+    )
     try:
         if admin_key and engine.identify(admin_key) is None:
             logger.warning("the admin key of the environment is not valid: there were keys already")
@@ -140,7 +138,7 @@ async def _serve(
             logger.info(
                 "started",
                 extra={"url": url, "db": settings.db, "durability": settings.durability}
-                | {"seq": engine.runtime.log.head, "campaigns": len(engine.runtime.by_number)},
+                | {"seq": engine.runtime.log.head(), "campaigns": len(engine.runtime.by_number)},
             )
             _announce(Started(url, engine.first_key), started, settings.db)
 
@@ -149,7 +147,7 @@ async def _serve(
             await server.serve([listener])
     finally:
         await engine.close()
-    logger.info("stopped", extra={"seq": engine.runtime.log.head})
+    logger.info("stopped", extra={"seq": engine.runtime.log.head()})
 
 
 def _announce(server: Started, started: Callable[[Started], None], db: str) -> None:

@@ -37,8 +37,8 @@ from foretell.errors import InvalidInput
 from foretell.kernel import KERNELS, WARM_UP, reseed, uniform
 from foretell.policies.draw import share_writer
 from foretell.policies.verbs import COMPILED
-from foretell.sim.cache import cache_folder
 from foretell.sim.draw_worlds import draw_from
+from foretell.sim.provenance import cache_folder
 from foretell.sim.run import play_runs
 from foretell.worlds.knots import draw_knots
 

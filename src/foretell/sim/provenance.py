@@ -1,11 +1,14 @@
-"""Which versions and sources a result was made by: for results and for caches."""
+"""Where results come from, and where what is compiled is kept: named by the source that made it."""
 
 from __future__ import annotations
 
 import hashlib
 import platform
+import shutil
 from functools import cache
 from pathlib import Path
+
+import platformdirs
 
 _PACKAGE = Path(__file__).parent.parent
 _PARTS = ("kernel.py", "types.py", "policies", "worlds", "sim")
@@ -49,3 +52,23 @@ def _our_digest() -> str:
     for source in sources:
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+KEPT_SECONDS = 30 * 24 * 3600
+"""A cache folder that nobody used for so long is dropped."""
+
+
+def cache_folder(kind: str, extra: tuple[Path, ...] = ()) -> Path:
+    """Return the folder of one kind of cache for these sources, and drop those long unused."""
+    folder = user_cache() / f"{kind}-{source_digest(extra)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.touch()
+    for other in folder.parent.glob(f"{kind}-*"):
+        if other.stat().st_mtime < folder.stat().st_mtime - KEPT_SECONDS:
+            shutil.rmtree(other, ignore_errors=True)
+    return folder
+
+
+def user_cache() -> Path:
+    """Return the folder of this user's caches: on Linux $XDG_CACHE_HOME/foretell."""
+    return platformdirs.user_cache_path("foretell", appauthor=False)

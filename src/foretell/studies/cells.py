@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from foretell.errors import ForetellError
 from foretell.sim import Batch, load
-from foretell.sim.cache import cache_folder
-from foretell.sim.provenance import source_digest
+from foretell.sim.provenance import cache_folder, source_digest
 
 if TYPE_CHECKING:
     from foretell.policies import Spec

@@ -10,9 +10,9 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.stats.estimate import Estimate
-from foretell.traffic.drive import Traffic
 from foretell.traffic.lab import Lab
 from foretell.traffic.pace import Windows, measured_windows
+from foretell.traffic.run import Traffic
 
 TOLERANCE = 0.1
 """How far the difference may lie from 0, in parts of the lab's mean regret."""

@@ -17,9 +17,34 @@ from foretell.worlds.delay_arrays import DelayArrays, delay_arrays
 from foretell.worlds.delays import Delay, as_delay
 from foretell.worlds.drift import Interpolation
 from foretell.worlds.knots import FULL, Knots, draw_knots, empty_knots, sudden
-from foretell.worlds.parsing import read_tagged
 from foretell.worlds.rewards import BERNOULLI, Bernoulli, RewardFamily, family_code
 from foretell.worlds.world import World
+
+
+def read_tagged(tag: str, plain: Any, union: Any) -> Any:
+    """Read one of the structs of a union, told apart by its `tag` field.
+
+    >>> from foretell.worlds.delays import Delay
+    >>> read_tagged("family", {"family": "uniform", "low": 0, "high": 9}, Delay)
+    UniformDelay(low=0, high=9, lost=0.0)
+    """
+    kinds = {kind.__struct_config__.tag: kind for kind in get_args(union)}
+    if not isinstance(plain, dict) or tag not in plain:
+        raise InvalidInput(
+            f"cannot read {plain!r}: it must be a table with the key {tag!r}, "
+            f"one of {', '.join(repr(kind) for kind in kinds)}"
+        )
+    if plain[tag] not in kinds:
+        raise UnknownName.of(tag, str(plain[tag]), kinds)
+    kind = kinds[plain[tag]]
+    for field in plain:
+        if field != tag and field not in kind.__struct_fields__:
+            raise UnknownName.of("field", field, kind.__struct_fields__, f"of {plain[tag]!r}")
+    try:
+        return msgspec.convert(plain, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"cannot read {plain[tag]!r}: {error}") from None
+
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Maintenance: large campaigns are compiled where numba is installed; snapshots are kept."""
+"""Maintenance: large campaigns are compiled where numba is installed; states are saved."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from foretell import protocol
 from foretell.policies.draw import share_writer
 from foretell.service.engine import Engine, maintenance
 from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.snapshot import GRID
+from tests.service.engine_driver import Served
 
 LARGE = protocol.NewCampaign("one", [f"a{n}" for n in range(40)], ["none", "x", "y"], "nsd-ucrl2")
 
@@ -99,25 +101,45 @@ def test_a_policy_that_cannot_be_compiled_goes_on_without(
     ]
 
 
-async def _ages(path: Path) -> tuple[float, float]:
-    engine = await Engine.open(path, compiled=False)
-    try:
-        await engine.create(protocol.NewCampaign("c", ["a", "b"], ["none", "click"]))
-        engine.maintenance.snapshot_time -= 50.0
-        await asyncio.sleep(0.1)
-        waiting = engine.gauges()["snapshot_age_seconds"]
-        engine.maintenance.keep_snapshots()
-        engine.maintenance.snapshot_time -= 1000.0
-        await asyncio.sleep(0.1)
-        return waiting, engine.gauges()["snapshot_age_seconds"]
-    finally:
-        await engine.close()
+def test_states_age_only_while_there_is_something_newer(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        served.decide()
+        served.pass_time(50.0)
+        served.run(served.engine.settled())
+        assert 50.0 <= served.engine.gauges()["state_age_seconds"] < 51.0
+        served.save_states()
+        served.pass_time(1000.0)
+        served.run(served.engine.settled())
+        assert served.engine.gauges()["state_age_seconds"] == 0.0
+        served.decide()
+        served.run(served.engine.settled())
+        assert served.engine.gauges()["state_age_seconds"] > 1000.0, "the decision is not saved"
 
 
-def test_snapshots_age_only_while_there_is_something_newer(
+def test_states_are_saved_after_so_many_records_or_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(maintenance, "TICK_SECONDS", 0.001)
-    waiting, idle = asyncio.run(_ages(tmp_path / "a.db"))
-    assert waiting >= 50.0
-    assert idle < 50.0
+    monkeypatch.setattr(maintenance, "SAVE_RECORDS", 20)
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        active = served.engine.runtime.by_name["c"]
+        served.decide_many(18)
+        served.run(served.engine.settled())
+        served.engine.maintenance._let_states_be_saved()
+        assert not active.save_due
+        served.decide_many(2)
+        served.run(served.engine.settled())
+        served.engine.maintenance._let_states_be_saved()
+        served.pass_time(0.1)
+        served.run(served.engine.settled())
+        assert (active.save_due, active.unsaved) == (False, 0)
+        assert active.saved % GRID == 0, "where states are saved and compared"
+        saved = served.run(served.engine.runtime.log.load_state(active.number))
+        assert saved is not None
+        assert saved.position == active.saved <= served.engine.runtime.log.head()
+        served.engine.maintenance._saved_at -= 1.1 * maintenance.SAVE_SECONDS
+        served.engine.maintenance._let_states_be_saved()
+        assert not active.save_due, "there is nothing new"
+        assert served.verify().damage == []
+        assert [one.comparison for one in served.verify().campaigns] == ["same"]

@@ -1,4 +1,4 @@
-"""Services to test: the real engine, and one in memory that a test can break."""
+"""Services to test: the real engine on every log, and a fake one that a test can break."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from foretell import protocol
 from foretell.service.engine import Engine
 from foretell.service.http import Limits, app
 from foretell.service.http.operation import Operation
+from foretell.service.log.memory import MemoryLog
+from tests.service.engine_driver import LOG_ENGINES
 from tests.service.http.fake_engine import KEYS, FakeEngine
 
 JSON = {"Content-Type": "application/json"}
@@ -70,22 +72,23 @@ def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 @pytest.fixture
 def broken(portal: BlockingPortal) -> Served:
-    """A service in memory, which a test may break."""
+    """A service without rules, which a test may break."""
     return Served(FakeEngine(), dict(KEYS), portal, SMALL)
 
 
-@pytest.fixture(params=["fake engine", "engine"])
+@pytest.fixture(params=["fake engine", *LOG_ENGINES])
 def served(
     request: pytest.FixtureRequest, portal: BlockingPortal, tmp_path: Path
 ) -> Iterator[Served]:
-    """A service: one in memory, and the real one."""
+    """A service without rules, and the real one on every kind of log."""
     if request.param == "fake engine":
         yield Served(FakeEngine(), dict(KEYS), portal, SMALL)
         return
     admin = "ftk_the-first-key-of-this-test"
 
     async def start() -> tuple[Engine, dict[protocol.Scope, str]]:
-        engine = await Engine.open(tmp_path / "live.db", admin_key=admin, compiled=False)
+        place = MemoryLog() if request.param == "memory" else tmp_path / "live.db"
+        engine = await Engine.open(place, admin_key=admin, compiled=False)
         keys: dict[protocol.Scope, str] = {"admin": admin}
         for scope in get_args(protocol.Scope)[:3]:
             keys[scope] = (await engine.make_key(protocol.NewKey(scope, [scope]))).key

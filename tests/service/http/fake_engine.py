@@ -11,9 +11,13 @@ import msgspec
 
 from foretell import protocol
 from foretell.errors import InvalidInput
-from foretell.service.model.errors import Conflict, LogClosed, NotFound, Stale, Unusable
+from foretell.service.log.errors import LogClosed
+from foretell.service.model.errors import Conflict, NotFound, Stale, Unusable
+from foretell.service.model.feedback import AnyReport
 
 NOW = "2026-01-02T03:04:05.678901Z"
+SEQ = 1_767_323_045_678_901 * 2048
+"""The seq of that moment."""
 KEYS: dict[protocol.Scope, str] = {
     "decide": "ftk_decide",
     "feedback": "ftk_feedback",
@@ -42,7 +46,7 @@ class FakeEngine:
         return protocol.Health("ok") if self.open else protocol.Health("closed", "the disk is full")
 
     def gauges(self) -> dict[str, float]:
-        return {"log_head": float(sum(map(len, self.records.values())))}
+        return {"queued_records": float(sum(map(len, self.records.values())))}
 
     def identify(self, bearer: str) -> frozenset[protocol.Scope] | None:
         return self.scopes.get(bearer)
@@ -51,7 +55,7 @@ class FakeEngine:
         if not self.open:
             raise LogClosed("the log cannot be written: the disk is full")
         records = self.records[campaign]
-        records.append(protocol.RecordView(len(records) + 1, NOW, kind, body))
+        records.append(protocol.RecordView(_seq(len(records) + 1), NOW, kind, body))
 
     async def decide(
         self, campaign: str, request: protocol.DecisionRequest
@@ -67,7 +71,7 @@ class FakeEngine:
             raise Unusable("no action can be chosen: name one that is active")
         token = f"decision-{len(self.decided)}"
         answer = protocol.DecisionAnswer(token, eligible[0], 1.0, "fake-engine", NOW, "policy")
-        self._write(campaign, "decision", {"round": len(self.decided), "action": eligible[0]})
+        self._write(campaign, "decision", {"decision_id": token, "action": eligible[0]})
         self.decided[token] = campaign
         if request.decision_key is not None:
             self.repeated[campaign, request.decision_key] = answer
@@ -78,20 +82,10 @@ class FakeEngine:
             raise NotFound("there is no such decision")
         return self.views[self.decided[decision_id]]
 
-    async def signal(self, decision_id: str, report: protocol.SignalReport) -> protocol.Receipt:
+    async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
         view = self._campaign_of(decision_id)
-        if report.signal not in view.signals:
-            raise Unusable(f"there is no such signal: choose one of {view.signals}")
-        body = {"round": 0, "signal": report.signal, "event_id": report.event_id}
-        self._write(view.name, "signal", body)
-        return protocol.Receipt("accepted", report.event_id)
-
-    async def reward(self, decision_id: str, report: protocol.RewardReport) -> protocol.Receipt:
-        view = self._campaign_of(decision_id)
-        if report.value is None and report.kind != "retract":
-            raise Unusable("a reward must have a value")
-        body = {"round": 0, "value": report.value, "event_id": report.event_id}
-        self._write(view.name, "reward", body)
+        kind, body = _read(report, view.signals)
+        self._write(view.name, kind, body | {"event_id": report.event_id})
         return protocol.Receipt("accepted", report.event_id)
 
     async def batch(self, items: list[msgspec.Raw]) -> list[protocol.Receipt]:
@@ -100,9 +94,7 @@ class FakeEngine:
     async def _one(self, raw: msgspec.Raw) -> protocol.Receipt:
         try:
             item: protocol.FeedbackItem = _item(raw)
-            if item.signal is not None:
-                return await self.signal(item.decision_id, protocol.SignalReport(item.signal))
-            return await self.reward(item.decision_id, protocol.RewardReport(item.value, item.kind))
+            return await self.feedback(item.decision_id, item)
         except (
             msgspec.DecodeError,
             UnicodeDecodeError,
@@ -184,33 +176,33 @@ class FakeEngine:
         view = self._campaign_of(decision_id)
         action = view.actions[0].action
         return protocol.DecisionHistory(
-            decision_id, view.name, 0, NOW, action, 1.0, "policy", "fake-engine",
-            [action], None, NOW, None, NOW, None, [],
+            decision_id, view.name, NOW, 0, NOW, action, 1.0, "policy", "fake-engine",
+            [action], False, None, NOW, None, NOW, None, [],
         )  # fmt: skip
 
     async def report(self, name: str) -> protocol.CampaignReport:
         view = self.campaign(name)
-        log = protocol.LogReport(len(self.records[name]), NOW, "00")
+        log = protocol.LogReport(_seq(len(self.records[name])), NOW, "00")
         return protocol.CampaignReport(
             name, view.status, view.policy, protocol.ReportCounts(), [], [], log
         )
 
     async def timeseries(self, name: str) -> protocol.Timeseries:
-        return protocol.Timeseries(self.campaign(name).name, 60.0, [])
+        return protocol.Timeseries(self.campaign(name).name, NOW, 60.0, [])
 
     async def delays(self, name: str) -> protocol.DelayReport:
-        return protocol.DelayReport(self.campaign(name).name, 0, [], [])
+        return protocol.DelayReport(self.campaign(name).name, NOW, 0, [], [])
 
     async def signals(self, name: str) -> protocol.SignalTable:
-        return protocol.SignalTable(self.campaign(name).name, [], [])
+        return protocol.SignalTable(self.campaign(name).name, NOW, [], [])
 
     async def changes(self, name: str) -> protocol.SignalChanges:
-        return protocol.SignalChanges(self.campaign(name).name, [])
+        return protocol.SignalChanges(self.campaign(name).name, NOW, [])
 
     async def record_page(self, name: str, after: int, limit: int) -> protocol.RecordPage:
         self.campaign(name)
-        records = [record for record in self.records[name] if record.seq > after][:limit]
-        return protocol.RecordPage(records, records[-1].seq if records else after)
+        records = [record for record in self.records[name] if int(record.seq) > after][:limit]
+        return protocol.RecordPage(records, records[-1].seq if records else str(after))
 
     async def export(self, name: str) -> AsyncIterator[protocol.RecordView]:
         for record in self.records[name]:
@@ -248,4 +240,24 @@ class FakeEngine:
         self.restored = await asyncio.to_thread(Path(path).read_bytes)
         if not self.restored.startswith(b"SQLite format 3\0"):
             raise Unusable("the file is no backup of foretell")
-        return protocol.Restored(7)
+        return protocol.Restored(_seq(7))
+
+
+def _seq(place: int) -> str:
+    """Return a seq as large as those of a real log: too large for a JavaScript number."""
+    return str(SEQ + place)
+
+
+def _read(report: AnyReport, signals: list[str]) -> tuple[str, dict[str, Any]]:
+    """Return what kind of record a report becomes, and what that says."""
+    signal, kind = getattr(report, "signal", None), getattr(report, "kind", "reward")
+    if isinstance(report, protocol.VoidReport) or kind == "void":
+        return "void", {}
+    if signal is not None:
+        if signal not in signals:
+            raise Unusable(f"there is no such signal: choose one of {signals}")
+        return "signal", {"signal": signal}
+    value = getattr(report, "value", None)
+    if value is None and kind != "retract":
+        raise Unusable("a reward must have a value")
+    return "reward", {"value": value}

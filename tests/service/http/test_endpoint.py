@@ -20,7 +20,7 @@ KEYED = [one for one in OPERATIONS if one.scope is not None]
 
 MAY: dict[str, set[str]] = {
     "decide": {"decide"},
-    "feedback": {"signal", "reward", "batch"},
+    "feedback": {"signal", "reward", "void", "batch"},
     "read": {
         one.name
         for one in OPERATIONS

@@ -45,17 +45,17 @@ def test_the_log_is_exported_as_a_table(served: Served, tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         table = connection.read_parquet(str(file))
         assert table.columns == list(COLUMNS)
-        columns = 'seq, type, round, action, signal, value, event_id, epoch_us("recorded_at"), body'
+        columns = 'seq, type, action, signal, value, event_id, epoch_us("recorded_at"), body'
         rows = table.project(columns).fetchall()
     assert [row[1] for row in rows] == ["created", "decision", "reward", "signal"]
-    assert rows[1][3] in {"a", "b"}
-    assert (rows[2][5], rows[2][6]) == (0.5, "r")
-    assert rows[3][4] == "click"
+    assert rows[1][2] in {"a", "b"}
+    assert (rows[2][4], rows[2][5]) == (0.5, "r")
+    assert rows[3][3] == "click"
     lines = served.call("GET", "/v1/campaigns/hero/export", "read").text.splitlines()
     for row, line in zip(rows, map(json.loads, lines), strict=True):
-        assert row[0] == line["seq"]
-        assert row[7] % 1_000_000 == int(line["recorded_at"][20:26])
-        assert json.loads(row[8]) == line["body"]
+        assert str(row[0]) == line["seq"]
+        assert row[6] % 1_000_000 == int(line["recorded_at"][20:26])
+        assert json.loads(row[7]) == line["body"]
 
 
 @pytest.mark.parametrize("query", ["?format=csv", "?format=", "?form=ndjson"])
@@ -76,7 +76,7 @@ def test_a_large_log_is_sent_in_pieces(broken: Served) -> None:
     broken.decision()
     assert isinstance(broken.engine, FakeEngine)
     records = [
-        protocol.RecordView(seq, NOW, "reward", {"value": 1.0, "x": "y" * 50})
+        protocol.RecordView(str(seq), NOW, "reward", {"value": 1.0, "x": "y" * 50})
         for seq in range(20_000)
     ]
     broken.engine.records["hero"] = records
@@ -107,7 +107,7 @@ def test_without_duckdb_a_table_is_501_and_says_what_to_install(
 
 async def _break(self: FakeEngine, name: str) -> AsyncIterator[protocol.RecordView]:
     for seq in range(5_000):
-        yield protocol.RecordView(seq, NOW, "x", {})
+        yield protocol.RecordView(str(seq), NOW, "x", {})
     raise RuntimeError(QUOTED)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.service.http.bodies import split_ndjson
 from tests.service.http.conftest import CAMPAIGN, Served
+from tests.service.http.fake_engine import FakeEngine
 
 HERO = "/v1/campaigns/hero"
 
@@ -107,14 +108,16 @@ def test_reports_are_of_the_campaign(served: Served) -> None:
     served.decision()
     for name in ("report", "timeseries", "delays", "signals", "changes"):
         answer = served.call("GET", f"{HERO}/{name}", "read")
-        assert answer.json()["campaign"] == "hero"
+        found = answer.json()
+        assert found["campaign"] == "hero"
+        assert found.get("as_of") or found["log"]["as_of"], "how far the log is counted"
         assert served.call("GET", f"/v1/campaigns/none/{name}", "read").status_code == 404
 
 
 def test_the_log_is_read_page_by_page(served: Served) -> None:
     served.decision()
     served.decision()
-    after, seen = 0, []
+    after, seen = "0", []
     while True:
         page = served.call("GET", f"{HERO}/events?after={after}&limit=1", "read").json()
         if not page["events"]:
@@ -122,14 +125,17 @@ def test_the_log_is_read_page_by_page(served: Served) -> None:
         seen += page["events"]
         after = page["next"]
     assert [one["type"] for one in seen] == ["created", "decision", "decision"]
-    assert len({one["seq"] for one in seen}) == 3
+    places = [int(one["seq"]) for one in seen]
+    assert places == sorted(set(places))
+    assert all(place > 2**53 for place in places), "hence they are texts"
 
 
-def test_a_signal_and_a_reward_are_taken_in(served: Served) -> None:
+def test_a_signal_a_reward_and_a_void_are_taken_in(served: Served) -> None:
     decision = served.decision()
     for path, body in (
         ("signal", {"signal": "click", "event_id": "s1"}),
         ("reward", {"value": 1.0, "event_id": "r1"}),
+        ("void", {"event_id": "v1"}),
     ):
         answer = served.call("POST", f"/v1/decisions/{decision}/{path}", "feedback", json=body)
         assert answer.status_code == 200, answer.text
@@ -137,6 +143,58 @@ def test_a_signal_and_a_reward_are_taken_in(served: Served) -> None:
         assert answer.json()["event_id"] == body["event_id"]
     history = served.call("GET", f"/v1/decisions/{decision}", "read")
     assert history.json()["decision_id"] == decision
+
+
+def test_of_a_voided_decision_nothing_counts(served: Served) -> None:
+    decision = served.decision()
+    for path, body in (
+        ("reward", {"value": 1.0, "event_id": "before"}),
+        ("void", {"event_id": "v"}),
+        ("void", {"event_id": "v"}),
+        ("reward", {"value": 1.0, "event_id": "after"}),
+    ):
+        answer = served.call("POST", f"/v1/decisions/{decision}/{path}", "feedback", json=body)
+        assert answer.status_code == 200, answer.text
+    if isinstance(served.engine, FakeEngine):
+        return
+    history = served.call("GET", f"/v1/decisions/{decision}", "read").json()
+    assert history["voided"]
+    assert history["signal"] is history["reward"] is None
+    assert [one["type"] for one in history["events"]] == ["decision", "reward", "void", "reward"]
+    counts = served.call("GET", f"{HERO}/report", "read").json()["counts"]
+    assert (counts["voided"], counts["duplicates"], counts["rewards"]) == (1, 1, 2)
+    assert counts["open_signals"] == counts["open_rewards"] == 0
+
+
+def test_a_correction_without_a_target_is_refused(served: Served) -> None:
+    decision = served.decision()
+    if isinstance(served.engine, FakeEngine):
+        return
+    reward = {"value": 1.0, "event_id": "r1"}
+    path = f"/v1/decisions/{decision}/reward"
+    assert served.call("POST", path, json=reward).json()["status"] == "accepted"
+    for wrong in ({"kind": "adjust", "value": 0.5}, {"kind": "retract"}):
+        answer = served.call("POST", path, json={**wrong, "event_id": "r1"})
+        assert answer.status_code == 422, answer.text
+        assert "needs the target" in answer.json()["detail"]
+    right = {"kind": "adjust", "value": 0.5, "target": "r1", "event_id": "c1"}
+    assert served.call("POST", path, json=right).json()["status"] == "accepted"
+
+
+def test_a_decision_takes_more_events_than_any_limit(served: Served) -> None:
+    decision = served.decision()
+    events = [{"decision_id": decision, "value": 0.0, "event_id": f"e{n}"} for n in range(1500)]
+    answer = served.call("POST", "/v1/events/batch", "feedback", json={"events": events})
+    assert [one["status"] for one in answer.json()["results"]] == ["accepted"] * 1500
+    path = f"/v1/decisions/{decision}/signal"
+    assert served.call("POST", path, json={"signal": "click"}).json()["status"] == "accepted"
+
+
+def test_the_version_counts_the_configurations(served: Served) -> None:
+    tags = [make(served).headers["etag"]]
+    for method, path, body in CHANGES[:2]:
+        tags.append(served.call(method, HERO + path, json=body).headers["etag"])
+    assert tags == ['"1"', '"2"', '"3"']
 
 
 def wrong_ids(decision: str) -> list[str]:
@@ -162,8 +220,9 @@ def test_forged_truncated_and_foreign_ids_are_404(served: Served) -> None:
     for wrong in wrong_ids(served.decision()):
         signal = served.call("POST", f"/v1/decisions/{wrong}/signal", json={"signal": "click"})
         reward = served.call("POST", f"/v1/decisions/{wrong}/reward", json={"value": 1})
+        void = served.call("POST", f"/v1/decisions/{wrong}/void", json={})
         history = served.call("GET", f"/v1/decisions/{wrong}")
-        for answer in (signal, reward, history):
+        for answer in (signal, reward, void, history):
             assert answer.status_code == 404, (wrong, answer.text)
             assert answer.json()["type"] == "urn:foretell:problem:not-found"
 
@@ -189,12 +248,13 @@ def test_a_batch_takes_each_event_for_itself(served: Served) -> None:
         7,
         None,
         {"decision_id": decision, "value": 0.5, "event_id": "b"},
+        {"decision_id": decision, "kind": "void", "event_id": "c"},
     ]
     answer = served.call("POST", "/v1/events/batch", "feedback", json={"events": events})
     assert answer.status_code == 200, answer.text
     results = answer.json()["results"]
     rejected = [one["status"] == "rejected" for one in results]
-    assert rejected == [False, True, True, True, True, True, False]
+    assert rejected == [False, True, True, True, True, True, False, False]
     assert all(one["detail"] for one in results if one["status"] == "rejected")
 
 
@@ -260,7 +320,7 @@ line = st.one_of(
         optional={
             "signal": st.sampled_from(["click", "none", "other"]),
             "value": st.floats() | st.integers(),
-            "kind": st.sampled_from(["reward", "adjust", "retract", "x"]),
+            "kind": st.sampled_from(["reward", "adjust", "retract", "void", "x"]),
             "event_id": st.text(max_size=4),
             "target": st.text(max_size=4),
             "occurred_at": st.just("2026-01-01T00:00:00Z") | st.text(max_size=40),

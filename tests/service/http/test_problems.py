@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from foretell import protocol
+from foretell.service.log.errors import Damaged
 from foretell.service.model import errors as problems
 from tests.service.http.conftest import CAMPAIGN, Served, check_problem, post
 from tests.service.http.fake_engine import FakeEngine
@@ -77,6 +78,19 @@ def test_an_unknown_failure_says_nothing_and_logs_where(
     assert "KeyError" in record.getMessage()
     assert "test_problems.py" in record.getMessage()
     assert "hero" not in record.getMessage()
+
+
+def test_a_damaged_record_is_500_and_names_it(
+    broken: Served, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def damaged(self: FakeEngine, decision_id: str) -> protocol.DecisionHistory:
+        raise Damaged("record", 7)
+
+    monkeypatch.setattr(FakeEngine, "history", damaged)
+    answer = broken.call("GET", f"/v1/decisions/{broken.decision()}")
+    check_problem(answer, 500, "damaged")
+    assert "record 7 does not match its checksum: run foretell verify" in answer.json()["detail"]
+    assert [one for one in caplog.records if one.name == "foretell.service"]
 
 
 def kinds_of_problems() -> list[type[problems.RequestProblem]]:

@@ -16,9 +16,10 @@ SECOND = 1_000_000
 @pytest.mark.parametrize("gap", [1, SECOND, 977 * SECOND, 86_400 * SECOND])
 def test_no_decision_is_lost_when_stretches_are_joined(gap: int) -> None:
     counters = Counters(2, 2)
+    nothing: Outcome = (None, None)
     for number in range(2000):
         counters.decide(number * gap, number % 2)
-        counters.move(number * gap, number % 2, Outcome(None, None), Outcome(1, 1.0), (0.0, 1.0))
+        counters.move(number * gap, number % 2, nothing, (1, 1.0), (0.0, 1.0))
     assert counters.counts[0] == counters.decided.sum() == counters.signalled.sum() == 2000
     assert counters.decided.sum(axis=0).tolist() == [1000, 1000]
     assert counters.rewarded[:, 0].sum() == 2000

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from foretell import protocol
 from tests.service.engine_driver import Served
 
 
@@ -28,7 +30,21 @@ def test_delays_are_those_of_the_first_arrival_for_each_decision(tmp_path: Path)
         assert not any(row.decisions for row in (*delays.signals, *delays.rewards))
         served.pass_time(60)
         delays = served.run(served.engine.delays("c"))
-        rows = [(row.signal, row.decisions, row.arrived, row.ages[:1]) for row in delays.signals]
-        assert rows == [("none", 2, 0, []), ("click", 0, 0, []), ("buy", 1, 1, [20.0])]
-        rows = [(row.signal, row.decisions, row.arrived, row.ages[:1]) for row in delays.rewards]
-        assert rows == [("none", 2, 1, [40.0]), ("click", 0, 0, []), ("buy", 1, 1, [40.0])]
+        assert _rows(delays.signals) == [
+            ("none", 2, 0, []),
+            ("click", 0, 0, []),
+            ("buy", 1, 1, [20]),
+        ]
+        assert _rows(delays.rewards) == [
+            ("none", 2, 1, [40]),
+            ("click", 0, 0, []),
+            ("buy", 1, 1, [40]),
+        ]
+
+
+def _rows(delays: Sequence[protocol.SignalDelays]) -> list[tuple[str, int, int, list[int]]]:
+    """Return the first age of each signal, in whole seconds: records have their own times."""
+    return [
+        (row.signal, row.decisions, row.arrived, [round(age) for age in row.ages[:1]])
+        for row in delays
+    ]

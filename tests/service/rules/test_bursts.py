@@ -75,7 +75,8 @@ def test_pending_plays_spread_a_burst(
     with Served(tmp_path / "a.db", durability="relaxed") as served:
         taught(served, name)
         if pending == "ignored":
-            monkeypatch.setattr("foretell.service.model.campaign.play", lambda *_: None)
+            for module in ("campaign", "overlay"):
+                monkeypatch.setattr(f"foretell.service.model.{module}.play", lambda *_: None)
         found = burst(served, 3000)
         assert found["c"] == max(found.values())
         spread = found["c"] < 0.9 * 3000 and min(found[action] for action in ACTIONS) > 50

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from foretell import protocol
-from foretell.service.log.sqlite.committer import Committer
+from foretell.service.log.memory import MemoryLog
+from foretell.service.log.protocol import Draft, Written
+from foretell.service.log.sqlite.writer import Writer
 from tests.service.engine_driver import Served
 
 
@@ -21,13 +24,18 @@ def test_visitors_do_not_disturb_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, silence: str
 ) -> None:
     """On a slow disk the records of one decision are spread over transactions under way."""
-    commit = Committer._commit
+    write, append = Writer._write, MemoryLog.append
 
-    def slow(self: Committer) -> Exception | None:
+    def slow(self: Writer, jobs: Any) -> None:
         time.sleep(0.002)
-        return commit(self)
+        write(self, jobs)
 
-    monkeypatch.setattr(Committer, "_commit", slow)
+    async def slow_append(self: MemoryLog, drafts: Sequence[Draft]) -> list[Written]:
+        await asyncio.sleep(0.002)
+        return await append(self, drafts)
+
+    monkeypatch.setattr(Writer, "_write", slow)
+    monkeypatch.setattr(MemoryLog, "append", slow_append)
     with Served(tmp_path / "a.db") as served:
         served.create(
             policy=policy,
@@ -45,11 +53,11 @@ def test_visitors_do_not_disturb_each_other(
             )
             one = answer.decision_id
             reports: list[Any] = [
-                engine.signal(one, protocol.SignalReport("click", f"s{number}")),
-                engine.signal(one, protocol.SignalReport("buy", f"t{number}")),
-                engine.reward(one, protocol.RewardReport(0.25, event_id=f"r{number}")),
-                engine.reward(one, protocol.RewardReport(0.5, event_id=f"q{number}")),
-                engine.signal(one, protocol.SignalReport("click", f"s{number}")),
+                engine.feedback(one, protocol.SignalReport("click", f"s{number}")),
+                engine.feedback(one, protocol.SignalReport("buy", f"t{number}")),
+                engine.feedback(one, protocol.RewardReport(0.25, event_id=f"r{number}")),
+                engine.feedback(one, protocol.RewardReport(0.5, event_id=f"q{number}")),
+                engine.feedback(one, protocol.SignalReport("click", f"s{number}")),
             ]
             tasks = []
             for index, report in enumerate(reports):

@@ -10,7 +10,7 @@ import pytest
 
 from foretell import protocol
 from foretell.service.model.errors import Conflict, NotFound, Unusable
-from tests.service.engine_driver import START, Served
+from tests.service.engine_driver import Served
 
 
 def _go_on() -> None:
@@ -113,7 +113,7 @@ def test_the_same_event_many_times_at_once_counts_once(tmp_path: Path) -> None:
 
         async def at_once() -> list[protocol.Receipt]:
             report = protocol.SignalReport("click", "s")
-            return await asyncio.gather(*(served.engine.signal(one, report) for _ in range(50)))
+            return await asyncio.gather(*(served.engine.feedback(one, report) for _ in range(50)))
 
         found = sorted(receipt.status for receipt in served.run(at_once()))
         assert found == ["accepted"] + ["duplicate"] * 49
@@ -153,20 +153,39 @@ def test_one_decision_for_many_asks_with_one_key_at_once(tmp_path: Path) -> None
         assert len({one.decision_id for one in served.decide_many(50, decision_key="k")}) == 1
 
 
-def test_a_clock_that_goes_back_is_clamped(tmp_path: Path) -> None:
+def test_a_clock_that_goes_back_does_not_stop_time(tmp_path: Path) -> None:
+    """Log time goes on with the boot clock; once it stood still until the wall clock was back."""
     with Served(tmp_path / "a.db") as served:
         served.create(signal_window=1.0)
         one = served.decide().decision_id
-        served.pass_time(0.9)
+        served.pass_time(0.5)
         served.signal(one, "click")
         for again in (_go_on, served.restart, served.crash):
-            served.pass_time(-1000.0)
+            served.set_wall_clock(-1000.0)
             again()
             served.decide()
         at = [record.recorded_at for record in served.records()]
         assert at == sorted(at)
-        served.machine.time = START + 1_000_000
+        assert served.history(one).signal is None
+        served.pass_time(0.5)
         assert served.history(one).signal == "click"
+        assert served.digest() == served.rebuilt().digest()
+
+
+def test_one_wrong_reading_of_the_clock_closes_no_window(tmp_path: Path) -> None:
+    """A step ahead is followed only when it has held for a minute."""
+    with Served(tmp_path / "a.db") as served:
+        served.create(signal_window=100.0)
+        one = served.decide().decision_id
+        served.set_wall_clock(3600.0)
+        assert served.history(one).signal is None
+        assert served.signal(one, "click") == "accepted"
+        assert served.engine.gauges()["clock_ahead_seconds"] == pytest.approx(3600.0, abs=1.0)
+        served.pass_time(59.0)
+        assert served.history(one).signal is None
+        served.pass_time(2.0)
+        assert served.history(one).signal == "click"
+        assert served.engine.gauges()["clock_ahead_seconds"] == 0.0
         assert served.digest() == served.rebuilt().digest()
 
 
@@ -177,21 +196,22 @@ def test_a_clock_set_back_over_a_restart_opens_no_closed_window(tmp_path: Path) 
         served.pass_time(2.0)
         assert served.history(one).signal == "none"
         served.restart()
-        served.machine.time = START
+        served.set_wall_clock(-1000.0)
         served.restart()
         assert served.history(one).signal == "none"
         assert served.signal(one, "click") == "late"
         assert served.digest() == served.rebuilt().digest()
 
 
-def test_the_moment_of_the_client_is_kept_as_it_was_sent(tmp_path: Path) -> None:
+def test_the_moment_of_the_client_is_kept_and_shown_in_utc(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create()
         one = served.decide().decision_id
         sent = ["2031-01-01T00:00:00+14:00", "1999-12-31T23:59:59.5Z"]
         served.signal(one, "click", occurred_at=sent[0])
         served.reward(one, 1.0, occurred_at=sent[1])
-        assert [record.body.get("occurred_at") for record in served.records()[2:]] == sent
-        assert [event.occurred_at for event in served.history(one).events[1:]] == sent
+        shown = ["2030-12-31T10:00:00.000000Z", "1999-12-31T23:59:59.500000Z"]
+        assert [record.body.get("occurred_at") for record in served.records()[2:]] == shown
+        assert [event.occurred_at for event in served.history(one).events[1:]] == shown
         at = [record.recorded_at for record in served.records()]
         assert all(moment.startswith("2023-11-14") for moment in at), "the server's time orders"

@@ -11,7 +11,8 @@ import pytest
 from foretell.policies.registry import policy, start
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, observe, play
-from foretell.service.model import outcome
+from foretell.service.model.outcome import Closed, Outcome
+from foretell.service.model.running import Running
 from foretell.types import Problem
 from tests.service.engine_driver import Served
 from tests.service.rules.early_feedback import (
@@ -96,16 +97,13 @@ def test_law_and_theta_are_unbiased_at_every_moment(tmp_path: Path) -> None:
 def test_counting_clicks_when_they_come_would_overstate_the_law(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = outcome._signal
+    outcome = Running.outcome
 
-    def at_once(rules: outcome.Rules, records: outcome.DecisionRecords, now: int) -> int | None:
-        known = counted(rules._replace(signal_default=False), records, now)
-        return counted(rules, records, now) if known is None else known
+    def at_once(running: Running, closed: Closed) -> Outcome:
+        came = running.signals[0].counted is not None
+        return outcome(running, (closed[0] or came, closed[1]))
 
-    monkeypatch.setattr(outcome, "_signal", at_once)
-    monkeypatch.setattr(
-        "foretell.service.model.campaign.Campaign._has_effect", lambda *_, **__: True
-    )
+    monkeypatch.setattr(Running, "outcome", at_once)
     with Served(tmp_path / "a.db") as served:
         assert worst(Early(served, "uniform", 0)) > FAR
 
@@ -113,16 +111,13 @@ def test_counting_clicks_when_they_come_would_overstate_the_law(
 def test_counting_conversions_when_they_come_would_overstate_theta(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settled = outcome.settled_reward
+    outcome = Running.outcome
 
-    def at_once(rules: outcome.Rules, records: outcome.DecisionRecords, now: int) -> float | None:
-        known = settled(rules._replace(reward_default=False), records, now)
-        return settled(rules, records, now) if known is None else known
+    def at_once(running: Running, closed: Closed) -> Outcome:
+        came = running.reward.total is not None
+        return outcome(running, (closed[0], closed[1] or came))
 
-    monkeypatch.setattr(outcome, "settled_reward", at_once)
-    monkeypatch.setattr(
-        "foretell.service.model.campaign.Campaign._has_effect", lambda *_, **__: True
-    )
+    monkeypatch.setattr(Running, "outcome", at_once)
     with Served(tmp_path / "a.db") as served:
         assert worst(Early(served, "uniform", 0)) > FAR
 

@@ -1,15 +1,17 @@
-"""Ingest: a decision or feedback becomes a record of the log and part of its campaign's state.
+"""Ingest: a decision or feedback becomes a record of the log, and is answered when it is durable.
 
-Everything happens in one event loop: a request is checked, its record is appended and folded into
-its campaign, and the answer waits until the record is on disk.
+Nothing here changes a campaign: that is the fold's. A decision is drawn from the folded state and
+this process's own decisions under way; a receipt says what is known when the record is written, and
+the history of a decision says what became of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import secrets
 from collections.abc import Callable
-from contextlib import ExitStack
+from random import Random
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,36 +20,33 @@ from msgspec import Raw
 
 from foretell import protocol
 from foretell.errors import ForetellError
-from foretell.service.engine.replay import if_decided_at
 from foretell.service.engine.runtime import Runtime
+from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.protocol import Accepted, Draft, Duplicate, Taken, Written
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decider import Choice, Eligible
 from foretell.service.model.decision_id import Token, read_decision_id
-from foretell.service.model.errors import (
-    Conflict,
-    Damaged,
-    LogClosed,
-    NotFound,
-    RequestProblem,
-    Unusable,
+from foretell.service.model.errors import Conflict, NotFound, RequestProblem, Unusable
+from foretell.service.model.events import (
+    MODES,
+    OBSERVED,
+    VOID,
+    Decided,
+    Feedback,
+    Record,
+    moment,
 )
-from foretell.service.model.events import Decided, Feedback
 from foretell.service.model.feedback import (
+    AnyReport,
     event_id_in,
     feedback_event,
     same_report,
     why_parked,
-    with_event_id,
 )
-from foretell.service.model.outcome import FeedbackRecord
 from foretell.service.model.timestamps import format_timestamp
 
-MAX_EVENTS_PER_TURN = 100
-"""Events of a batch that are taken in before other requests get their turn."""
-LONG_TURN_SECONDS = 0.02
-"""After a turn that took longer the next one takes in fewer events."""
-MAX_EVENTS_PER_DECISION = 1000
-"""Each event about a decision is read again whenever another one comes."""
+LONG_TURN_SECONDS = 0.002
+"""Reading the events of a batch for longer than this, other requests get their turn."""
 _ITEM = msgspec.json.Decoder(protocol.FeedbackItem)
 
 Done = TypeVar("Done")
@@ -60,6 +59,28 @@ class _AboutDecision(NamedTuple):
     active: ActiveCampaign
     event: Feedback
 
+    def draft(self) -> Draft:
+        """Return the record to be written."""
+        number = self.active.number
+        return Draft(
+            number, self.event, self.token.number, ((number, event_key(self.event.event_id)),)
+        )
+
+
+class _Drawn(NamedTuple):
+    """A choice, and what a sticky unit has to do with it."""
+
+    choice: Choice
+    first: int = 0
+    """The decision that first gave the unit this action."""
+    unit_action: int | None = None
+    """The n under which the unit is given a new action."""
+
+
+def event_key(event_id: str) -> bytes:
+    """Return the key that feedback claims."""
+    return b"e:" + event_id.encode()
+
 
 class Ingest:
     """Decisions and feedback: the part of the engine that every request of a product goes to."""
@@ -67,6 +88,7 @@ class Ingest:
     def __init__(self, runtime: Runtime) -> None:
         """Append to the runtime's log."""
         self.runtime = runtime
+        self._nonces = Random(secrets.randbits(256))  # noqa: S311  (mixed with a secret seed)
 
     async def decide(
         self, name: str, ask: protocol.DecisionRequest
@@ -75,183 +97,221 @@ class Ingest:
 
         The same decision_key gets the same decision again.
         """
-        runtime = self.runtime
-        active, log = runtime.find(name), runtime.log
-        campaign, number = active.campaign, active.number
-        config = campaign.config
-        key = None if ask.decision_key is None else "d:" + ask.decision_key
-        request = self._request_digest(ask) if key else b""
-        if key is not None and (earlier := log.by_key(number, key)) is not None:
-            assert isinstance(earlier.event, Decided)  # noqa: S101  (only they have such keys)
-            if earlier.event.request != request:
-                raise Unusable(
-                    f"the decision_key {ask.decision_key!r} was used for another request: "
-                    f"take a key of its own for each decision"
-                )
-            await runtime.durable()
-            policy = runtime.policy_at(number, earlier.seq)
-            return self._answer(active, earlier.event, policy), False
-        if config.status != "running":
-            raise Conflict(f"the campaign {name!r} is {config.status}: start it to decide")
+        active = self.runtime.find(name)
+        if ask.decision_key is not None:
+            key = b"d:" + ask.decision_key.encode()
+            earlier = (await self.runtime.log.by_key(active.number, [key])).get(key)
+            if earlier is not None:
+                return await self._repeat(active, ask, earlier), False
+        if active.config.status != "running":
+            raise Conflict(f"the campaign {name!r} is {active.config.status}: start it to decide")
         eligible = active.eligible(ask.eligible)
-        now = runtime.clock.now()
-        campaign.advance(now, active.load)
-        unit = None if ask.unit is None else runtime.unit_hash(ask.unit)
-        t = campaign.decided
-        choice = self._sticky(active, unit, eligible) if config.sticky and unit else None
-        if choice is None:
-            choice = active.decider.choose(campaign, eligible)
+        unit = None if ask.unit is None else self.runtime.unit_hash(ask.unit)
+        nonce = self._nonces.getrandbits(64)
+        while True:
+            drawn = await self._draw(active, eligible, unit, nonce)
+            policy = active.config.policy
+            draft = self._draft(active, ask, eligible, unit, nonce, drawn)
+            written = await self._append_decision(active, draft, nonce)
+            if isinstance(written, Accepted):
+                return self._answer(active, written.record, policy), True
+            if isinstance(written, Duplicate):
+                return await self._repeat(active, ask, written.earlier), False
+
+    async def _draw(
+        self, active: ActiveCampaign, eligible: Eligible, unit: bytes | None, nonce: int
+    ) -> _Drawn:
+        """Choose; a sticky unit gets the first of its actions that is eligible now."""
+        if not active.config.sticky or unit is None:
+            return _Drawn(active.decider.choose(active.overlay, eligible, nonce))
+        given = await self.runtime.log.unit_actions(active.number, unit)
+        for one in given:
+            if eligible.mask[one.action]:
+                position = active.campaign.position
+                return _Drawn(Choice(one.action, 1.0, "sticky", position), one.decision)
+        choice = active.decider.choose(active.overlay, eligible, nonce)
+        return _Drawn(choice, unit_action=len(given))
+
+    def _draft(
+        self,
+        active: ActiveCampaign,
+        ask: protocol.DecisionRequest,
+        eligible: Eligible,
+        unit: bytes | None,
+        nonce: int,
+        drawn: _Drawn,
+    ) -> Draft:
+        choice, key, count = drawn.choice, ask.decision_key, len(eligible.actions)
         event = Decided(
-            now,
-            t,
+            active.version,
             choice.action,
             choice.propensity,
-            choice.mode,
-            count if (count := len(eligible.actions)) == eligible.mask.size else eligible.bits,
-            choice.seq,
-            ask.decision_key,
-            request,
+            MODES.index(choice.mode),
+            count if count == eligible.mask.size else eligible.bits,
+            nonce,
+            choice.position,
+            key,
+            b"" if key is None else self._request_digest(ask),
+            drawn.first,
         )
+        claims = () if key is None else ((active.number, b"d:" + key.encode()),)
         context = b"" if ask.context is None else msgspec.json.encode(ask.context)
-        campaign.seq = log.append(number, event, t, key, unit, context)
-        campaign.decide(event)
-        active.dirty = True
-        await runtime.durable()
-        return self._answer(active, event, config.policy), True
+        return Draft(active.number, event, 0, claims, unit, drawn.unit_action, context)
 
-    async def signal(self, decision_id: str, report: protocol.SignalReport) -> protocol.Receipt:
-        """Take in a signal."""
-        receipt = self._take(decision_id, report)
-        await self.runtime.durable()
-        return receipt
+    async def _append_decision(self, active: ActiveCampaign, draft: Draft, nonce: int) -> Written:
+        """Append a decision, which is under way until it is folded or known not to be written."""
+        assert isinstance(draft.event, Decided)  # noqa: S101  (it was drafted so)
+        active.overlay.add(nonce, draft.event.action)
+        try:
+            (written,) = await self.runtime.log.append([draft])
+        except BaseException:
+            active.overlay.drop(nonce)
+            raise
+        if not isinstance(written, Accepted):
+            active.overlay.drop(nonce)
+        return written
 
-    async def reward(self, decision_id: str, report: protocol.RewardReport) -> protocol.Receipt:
-        """Take in a reward or a correction."""
-        receipt = self._take(decision_id, report)
-        await self.runtime.durable()
+    async def _repeat(
+        self, active: ActiveCampaign, ask: protocol.DecisionRequest, earlier: Record
+    ) -> protocol.DecisionAnswer:
+        """Answer a request again."""
+        if not isinstance(earlier.event, Decided) or earlier.event.key != ask.decision_key:
+            raise Damaged("the key of record", earlier.seq)
+        if earlier.event.request != self._request_digest(ask):
+            raise Unusable(
+                f"the decision_key {ask.decision_key!r} was used for another request: "
+                f"take a key of its own for each decision"
+            )
+        policy = await self.runtime.policy_at(active.number, earlier.event.config)
+        return self._answer(active, earlier, policy)
+
+    async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
+        """Take in a signal, a reward, a correction or a void."""
+        feedback = self._read(decision_id, report)
+        (written,) = await self.runtime.log.append([feedback.draft()])
+        (receipt,) = await self._receipts([feedback], [written])
+        if receipt.status == "rejected":
+            raise Unusable(receipt.detail or "")
         return receipt
 
     async def batch(self, items: list[Raw]) -> list[protocol.Receipt]:
         """Take in many events, each for itself."""
-        receipts: list[protocol.Receipt] = []
-        size = MAX_EVENTS_PER_TURN
-        while len(receipts) < len(items):
-            begun = perf_counter()
-            receipts += self._take_some(items[len(receipts) :][:size])
-            slow = perf_counter() - begun > LONG_TURN_SECONDS
-            size = max(1, size // 2) if slow else min(MAX_EVENTS_PER_TURN, 2 * size)
-            await asyncio.sleep(0)
-        await self.runtime.durable()
-        return receipts
-
-    def _take_some(self, items: list[Raw]) -> list[protocol.Receipt]:
-        """Take in some events; what the log holds about them is read in one go."""
-        parsed = [_attempt(self._read_item, raw) for raw in items]
-        by_campaign: dict[int, list[_AboutDecision]] = {}
-        for feedback in parsed:
-            if isinstance(feedback, _AboutDecision):
-                by_campaign.setdefault(feedback.active.number, []).append(feedback)
-        with ExitStack() as stack:
-            for number, some in by_campaign.items():
-                rounds = [feedback.token.round for feedback in some]
-                keys = ["e:" + feedback.event.event_id for feedback in some]
-                stack.enter_context(self.runtime.log.prefetched(number, rounds, keys))
-            receipts = [
-                feedback
-                if isinstance(feedback, protocol.Receipt)
-                else _attempt(self._take_or_count, feedback)
-                for feedback in parsed
-            ]
-        for raw, receipt in zip(items, receipts, strict=True):
+        self.runtime.check_open()
+        parsed: list[_AboutDecision | protocol.Receipt] = []
+        turn = perf_counter()
+        for raw in items:
+            parsed.append(_attempt(self._read_item, raw))
+            if perf_counter() - turn > LONG_TURN_SECONDS:
+                await asyncio.sleep(0)
+                turn = perf_counter()
+        sound = [feedback for feedback in parsed if isinstance(feedback, _AboutDecision)]
+        self.runtime.check_open()
+        written = await self.runtime.log.append([feedback.draft() for feedback in sound])
+        receipts = iter(await self._receipts(sound, written))
+        results = [one if isinstance(one, protocol.Receipt) else next(receipts) for one in parsed]
+        for raw, receipt in zip(items, results, strict=True):
             if receipt.status == "rejected":
                 receipt.event_id = event_id_in(raw)
-        return receipts
+        return results
 
     def _read_item(self, raw: Raw) -> _AboutDecision:
         item = _ITEM.decode(raw)
         return self._read(item.decision_id, item)
 
-    def _take(
-        self, decision_id: str, report: protocol.SignalReport | protocol.RewardReport
-    ) -> protocol.Receipt:
-        return self._take_or_count(self._read(decision_id, report))
-
-    def _read(
-        self,
-        decision_id: str,
-        report: protocol.SignalReport | protocol.RewardReport | protocol.FeedbackItem,
-    ) -> _AboutDecision:
+    def _read(self, decision_id: str, report: AnyReport) -> _AboutDecision:
         """Find out which decision a report is about, and make it an event."""
+        self.runtime.check_open()
         token = read_decision_id(decision_id, self.runtime.secrets)
         active = None if token is None else self.runtime.by_number.get(token.campaign)
-        self.runtime.check_open()
         if token is None or active is None:
             raise NotFound("there is no such decision: send the decision_id as the service gave it")
         try:
-            event = feedback_event(report, token, self.runtime.clock.now(), active.signals)
+            return _AboutDecision(token, active, feedback_event(report, active))
         except RequestProblem:
-            self._count(active, "rejected")
-            raise
-        return _AboutDecision(token, active, event)
-
-    def _take_or_count(self, feedback: _AboutDecision) -> protocol.Receipt:
-        try:
-            return self._take_in(feedback)
-        except Unusable:
-            self._count(feedback.active, "rejected")
+            active.count("rejected")
             raise
 
-    def _take_in(self, feedback: _AboutDecision) -> protocol.Receipt:
+    async def _receipts(
+        self, feedback: list[_AboutDecision], written: list[Written]
+    ) -> list[protocol.Receipt]:
+        """Say what became of feedback that was written, or not."""
+        for one, result in zip(feedback, written, strict=True):
+            if isinstance(result, Duplicate):
+                _refuse_other_event(one.event.event_id, result.earlier)
+        missing = await self._missing(feedback, written)
+        targets = await self._targets(feedback)
+        receipts = [
+            self._receipt(one, result, targets.get(index), missing=one.token.number in missing)
+            for index, (one, result) in enumerate(zip(feedback, written, strict=True))
+        ]
+        for active in {id(one.active): one.active for one in feedback}.values():
+            if active.uncounted:
+                await self.runtime.write_counts(active)
+        return receipts
+
+    async def _missing(self, feedback: list[_AboutDecision], written: list[Written]) -> set[int]:
+        """Return the decisions that the log does not hold, as after a backup was restored."""
+        unknown: dict[int, set[int]] = {}
+        for (token, active, _), result in zip(feedback, written, strict=True):
+            if isinstance(result, Accepted) and not active.campaign.knows(token.number):
+                unknown.setdefault(active.number, set()).add(token.number)
+        missing: set[int] = set()
+        for number, decisions in unknown.items():
+            missing |= decisions - set(await self.runtime.log.decided(number, sorted(decisions)))
+        return missing
+
+    async def _targets(self, feedback: list[_AboutDecision]) -> dict[int, Record]:
+        """Return for each correction, by its place among the feedback, what it corrects."""
+        wanted: dict[int, set[bytes]] = {}
+        for _, active, event in feedback:
+            if event.target is not None:
+                wanted.setdefault(active.number, set()).add(event_key(event.target))
+        known = {
+            number: await self.runtime.log.by_key(number, sorted(keys))
+            for number, keys in wanted.items()
+        }
+        return {
+            index: target
+            for index, (_, active, event) in enumerate(feedback)
+            if event.target is not None
+            and (target := known[active.number].get(event_key(event.target))) is not None
+        }
+
+    def _receipt(
+        self, feedback: _AboutDecision, written: Written, target: Record | None, *, missing: bool
+    ) -> protocol.Receipt:
         token, active, event = feedback
-        log = self.runtime.log
-        records = log.decision_records(active.number, token.round)
-        records = if_decided_at(records, token.decided_at)
-        known = [] if records is None else records.feedback
-        event = with_event_id(event, known)
-        key = "e:" + event.event_id
-        earlier = log.by_key(active.number, key)
-        if earlier is not None:
-            if not same_report(earlier.event, event):
-                raise Unusable(
-                    f"the event_id {event.event_id!r} was used for another event: "
-                    f"take an id of its own for each event"
-                )
-            self._count(active, "duplicates")
-            return protocol.Receipt("duplicate", event.event_id)
-        if len(known) >= MAX_EVENTS_PER_DECISION:
-            raise Unusable(
-                f"there are {MAX_EVENTS_PER_DECISION} events about this decision, "
-                f"and that is the most: add up what belongs together"
+        assert not isinstance(written, Taken)  # noqa: S101  (only decisions are for units)
+        if isinstance(written, Duplicate):
+            earlier = written.earlier
+            if earlier.decision == token.number and same_report(earlier.event, event):
+                active.count("duplicates")
+                return protocol.Receipt("duplicate", event.event_id)
+            active.count("rejected")
+            return protocol.Receipt(
+                "rejected",
+                event.event_id,
+                f"the event_id {event.event_id!r} was used for another event: "
+                f"take an id of its own for each event",
             )
-        active.campaign.advance(event.recorded_at, active.load)
-        seq = log.append(active.number, event, token.round, key)
-        status = active.campaign.take(FeedbackRecord(seq, event), records, active.load)
-        active.campaign.seq = seq
-        active.dirty = True
-        detail = self._why_parked(active, event) if status == "parked" else None
-        return protocol.Receipt(status, event.event_id, detail)  # type: ignore[arg-type]
-
-    def _why_parked(self, active: ActiveCampaign, event: Feedback) -> str:
-        target = getattr(event, "target", None)
-        known = None if target is None else self.runtime.log.by_key(active.number, "e:" + target)
-        return why_parked(event, None if known is None else known.event)
-
-    def _sticky(self, active: ActiveCampaign, unit: bytes, eligible: Eligible) -> Choice | None:
-        """Choose the first action that a unit ever had and that is eligible now."""
-        for _, _, earlier in self.runtime.log.decisions_of_unit(active.number, unit):
-            if isinstance(earlier, Decided) and eligible.mask[earlier.action]:
-                return Choice(earlier.action, 1.0, "sticky", active.campaign.seq)
-        return None
+        if missing or (event.target is not None and not _is_reward_of(target, token.number)):
+            known = None if target is None else target.event
+            return protocol.Receipt("parked", event.event_id, why_parked(event, known))
+        due = active.campaign.rules.due(event.stage, moment(token.number))
+        late = event.verb_index != VOID and written.record.recorded_at >= due
+        return protocol.Receipt("late" if late else "accepted", event.event_id)
 
     def _answer(
-        self, active: ActiveCampaign, event: Decided, policy: str
+        self, active: ActiveCampaign, record: Record, policy: str
     ) -> protocol.DecisionAnswer:
+        event = record.event
+        assert isinstance(event, Decided)  # noqa: S101  (the record of a decision)
         return protocol.DecisionAnswer(
-            self.runtime.decision_id(active.number, event),
+            self.runtime.decision_id(active.number, record.seq, event),
             active.config.actions[event.action],
             event.propensity,
             policy,
-            format_timestamp(active.campaign.rules.reward_due(event.recorded_at)),
+            format_timestamp(active.campaign.rules.due(-1, record.recorded_at)),
             event.mode,
         )
 
@@ -263,9 +323,22 @@ class Ingest:
         asked = msgspec.json.encode((ask.unit, ask.eligible, ask.context), order="deterministic")
         return hashlib.blake2b(asked, key=self.runtime.secrets[0], digest_size=8).digest()
 
-    def _count(self, active: ActiveCampaign, name: str) -> None:
-        active.counts[name] = active.counts.get(name, 0) + 1
-        self.runtime.log.add_counts(active.number, name, 1)
+
+def _refuse_other_event(event_id: str, earlier: Record) -> None:
+    """Refuse a record that does not have the id under which it was found."""
+    if not isinstance(earlier.event, Feedback) or earlier.event.event_id != event_id:
+        raise Damaged("the key of record", earlier.seq)
+
+
+def _is_reward_of(record: Record | None, decision: int) -> bool:
+    """Return whether a record is a reward of a decision, which a correction can change."""
+    return (
+        record is not None
+        and record.decision == decision
+        and isinstance(record.event, Feedback)
+        and record.event.verb_index == OBSERVED
+        and record.event.stage > 0
+    )
 
 
 def _attempt(work: Callable[[Any], Done], event: Any) -> Done | protocol.Receipt:

@@ -1,4 +1,4 @@
-"""Maintenance: windows close, snapshots are kept, choices are compiled, the log is checked."""
+"""Maintenance: states are saved, choices are compiled, the log is checked."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from time import monotonic
 from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.policies.draw import share_writer
+from foretell.service.engine.fold import Fold
 from foretell.service.engine.runtime import Runtime
-from foretell.service.engine.verify import verify_database
-from foretell.service.log.sqlite.connection import driver_errors_wrapped
+from foretell.service.engine.verify import verify_log
 from foretell.service.model.active_campaign import ActiveCampaign
-from foretell.service.model.errors import Damaged
-from foretell.service.model.snapshot import pack
+from foretell.service.model.events import moment
 
 logger = logging.getLogger("foretell.service")
 
 TICK_SECONDS = 0.05
-"""Seconds between two looks at the windows."""
-SNAPSHOT_RECORDS = 10_000
-"""Records after which snapshots are kept, so that a start reads few records."""
-SNAPSHOT_SECONDS = 60.0
-"""Seconds after which snapshots are kept, if there is any new record."""
+"""Seconds between two looks at what is to be done."""
+SAVE_RECORDS = 10_000
+"""Records of a campaign after which its state is saved, so that a start reads few records."""
+SAVE_SECONDS = 60.0
+"""Seconds after which states are saved, if there is any new record."""
 COMPILED_SIZE = 100
 """Actions times signals from which on choosing is compiled."""
 SCRUB_PAUSE_SECONDS = 0.005
@@ -38,38 +37,34 @@ class _Stopping(Exception):
 class Maintenance:
     """Background work, and the numbers that operators watch."""
 
-    def __init__(self, runtime: Runtime, *, compiled: bool) -> None:
+    def __init__(self, runtime: Runtime, fold: Fold, *, compiled: bool) -> None:
         """Maintain a server; `compiled` lets large campaigns use numba where it is installed."""
         self.runtime = runtime
+        self.fold = fold
         self.compiled = compiled
         self.damage: list[str] = []
-        self.snapshot_head = 0
-        self.snapshots: dict[int, int] = {}
-        """The record of the newest snapshot of each campaign."""
-        self.snapshot_time = monotonic()
         self.stopping = False
+        self._saved_at = monotonic()
 
     async def tick_forever(self) -> None:
-        """Close windows when nothing else happens, and keep snapshots."""
+        """Let states be saved, and count what leaves no record."""
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            if self.runtime.closed is not None:
-                continue
-            try:
-                self._tick()
-            except ForetellError as error:
-                self.note_damage(str(error))
+            if self.runtime.closed is None:
+                self._let_states_be_saved()
+                await self.write_counts()
 
-    def _tick(self) -> None:
-        now = self.runtime.clock.now()
+    def _let_states_be_saved(self) -> None:
+        due = monotonic() - self._saved_at > SAVE_SECONDS
         for active in self.runtime.by_number.values():
-            active.campaign.advance(now, active.load)
-        records = self.runtime.log.head - self.snapshot_head
-        if records == 0:
-            self.snapshot_time = monotonic()  # nothing is newer than the snapshots
-        age = monotonic() - self.snapshot_time
-        if records >= SNAPSHOT_RECORDS or (records > 0 and age > SNAPSHOT_SECONDS):
-            self.keep_snapshots()
+            active.save_due |= active.unsaved >= SAVE_RECORDS or (due and active.unsaved > 0)
+        if due:
+            self._saved_at = monotonic()
+
+    async def write_counts(self) -> None:
+        """Write down the counts of what leaves no record."""
+        for active in list(self.runtime.by_number.values()):
+            await self.runtime.write_counts(active)
 
     async def compile_forever(self) -> None:
         """Compile campaigns as they become large, while requests are served."""
@@ -103,26 +98,6 @@ class Maintenance:
             active.decider.compiled[type(state)] = share_writer(state)
             logger.exception("%s cannot be compiled, and goes on without", active.config.name)
 
-    def load_snapshot_list(self) -> None:
-        """Read which snapshots the log has; without a sound list, none is used."""
-        try:
-            self.snapshot_head, self.snapshots = self.runtime.log.snapshot_list()
-        except Damaged as error:
-            self.note_damage(f"{error}; every campaign is built from the log instead")
-            self.snapshot_head, self.snapshots = 0, {}
-
-    def keep_snapshots(self) -> None:
-        """Keep a snapshot of every campaign that has new records."""
-        log = self.runtime.log
-        for active in self.runtime.by_number.values():
-            if active.dirty:
-                log.add_snapshot(active.number, active.campaign.seq, pack(active.campaign))
-                self.snapshots[active.number] = active.campaign.seq
-                active.dirty = False
-        log.set_snapshot_list(log.head, self.snapshots)
-        self.snapshot_head = log.head
-        self.snapshot_time = monotonic()
-
     async def scrub_forever(self, seconds: float) -> None:
         """Check everything that is stored, slowly, again and again."""
         while True:
@@ -137,9 +112,8 @@ class Maintenance:
                 self.note_damage(sentence)
 
     def _scrub(self) -> list[str]:
-        path = self.runtime.path
-        with driver_errors_wrapped(path):
-            return verify_database(path, self._pause).damage
+        with self.runtime.log.reader() as log:
+            return asyncio.run(verify_log(log, self._pause)).damage
 
     def _pause(self, _: int) -> None:
         """Slow a check down in its own thread, and end it when the server stops."""
@@ -154,22 +128,34 @@ class Maintenance:
             logger.error("%s", sentence)
 
     def gauges(self) -> dict[str, float]:
-        """Return the numbers that operators watch."""
+        """Return the numbers that operators watch; a place in the log is told as its time."""
         runtime = self.runtime
-        committer = runtime.log.committer
+        log, head = runtime.log.gauges(), runtime.log.head()
+        unsaved = [
+            max(moment(active.saved), active.created_at)
+            for active in runtime.by_number.values()
+            if active.unsaved
+        ]
         return {
-            "log_head": runtime.log.head,
+            "log_head_seconds": moment(head) / 1e6,
             "log_closed": float(runtime.closed is not None),
-            "queued_records": committer.queued,
-            "commits": committer.commits,
-            "commit_seconds": committer.seconds,
-            "snapshot_seq": self.snapshot_head,
-            "snapshot_age_seconds": monotonic() - self.snapshot_time,
+            "queued_records": log.queued,
+            "commits": log.commits,
+            "commit_seconds": log.commit_seconds,
+            "clock_ahead_seconds": log.clock_ahead_seconds,
+            "fold_lag_seconds": max(0, moment(head) - moment(self.fold.position)) / 1e6,
+            "state_age_seconds": max(0, moment(head) - min(unsaved, default=moment(head))) / 1e6,
             "campaigns": len(runtime.by_number),
-            "damage": len(self.damage),
+            "damage": len(self.damage)
+            + sum(active.damage is not None for active in runtime.by_number.values()),
         }
 
     def health(self) -> protocol.Health:
-        """Return whether the log can be written."""
-        closed = self.runtime.closed
-        return protocol.Health("ok") if closed is None else protocol.Health("closed", closed)
+        """Return whether the log can be written, and how far the fold has come."""
+        closed, gauges = self.runtime.closed, self.gauges()
+        return protocol.Health(
+            "ok" if closed is None else "closed",
+            closed or "",
+            gauges["fold_lag_seconds"],
+            gauges["clock_ahead_seconds"],
+        )

@@ -1,124 +1,162 @@
-"""From the log to the state of one campaign: at a start, after a crash, and for a refit.
+"""From the log to the state of one campaign: while serving, at a start, for a refit, to verify.
 
-These are one path. A campaign begins at its newest snapshot or, without one, where its policy
-was last refit; from there the records are folded one by one, exactly as when they came.
+These are one path: windows close up to a record, what the record needs is fetched, and it is
+applied. A state is built from where its policy was last refit, and from there record by record.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Sequence
+from time import perf_counter
 
-from foretell.service.log.record import NO_ROUND, Record
-from foretell.service.log.sqlite.reader import LogReader
-from foretell.service.model.campaign import Campaign
+from foretell.service.log.errors import Damaged
+from foretell.service.log.protocol import LogReader
+from foretell.service.model.campaign import NOTHING, Campaign, Needs
 from foretell.service.model.events import (
     CampaignConfig,
-    Changed,
-    Created,
-    Decided,
-    Refitted,
-    Rewarded,
-    Signalled,
+    Configured,
+    DecisionRecords,
+    Feedback,
+    Record,
 )
-from foretell.service.model.outcome import DecisionRecords, FeedbackRecord
-from foretell.service.model.prefetch import Load
 
 RECORDS_PER_STEP = 256
-"""Records or decisions that are read before other work gets its turn."""
+"""Records that are read at a time."""
+DECISIONS_PER_READ = 64
+"""Decisions that are read for windows that may be due."""
+LONG_TURN_SECONDS = 0.002
+"""After so long other work gets its turn."""
+Progress = Callable[[int], None]
+"""Called with how many records or decisions were read."""
 
 
-def fold(campaign: Campaign, record: Record, log: LogReader) -> None:
-    """Take one record of a campaign into its state."""
-    seq, number, event = record
-    campaign.advance(event.recorded_at, decision_loader(log, number, seq))
-    if isinstance(event, Decided):
-        campaign.decide(event)
-    elif isinstance(event, (Signalled, Rewarded)):
-        records = log.decision_records(number, event.round, seq)
-        load = decision_loader(log, number, seq + 1)
-        campaign.take(FeedbackRecord(seq, event), if_decided_at(records, event.decided_at), load)
-    elif isinstance(event, Changed):
-        campaign.change(event.config)
-    campaign.seq = seq
+def _no_progress(_: int) -> None:
+    """Tell nobody."""
 
 
-def decision_loader(log: LogReader, number: int, before: int | None = None) -> Load:
-    """Return a function that loads a campaign's decisions as they were before a record."""
+class _Turns:
+    """Lets other work go on now and then, and not more often: else records come faster."""
 
-    def load(first: int, count: int) -> list[DecisionRecords]:
-        return log.decisions_from(number, first, before, count)
+    def __init__(self) -> None:
+        """Begin a turn."""
+        self._began = perf_counter()
 
-    return load
-
-
-def if_decided_at(records: DecisionRecords | None, decided_at: int) -> DecisionRecords | None:
-    """Return the decision if it was made at that time: another may have the same round.
-
-    After a restored backup the rounds of decisions that are not in it are used again.
-    """
-    return records if records is not None and records.decided.decided_at == decided_at else None
+    async def pause(self) -> None:
+        """Let others go on, after a long turn."""
+        if perf_counter() - self._began > LONG_TURN_SECONDS:
+            await asyncio.sleep(0)
+            self._began = perf_counter()
 
 
-def refit_from_log(
-    log: LogReader, number: int, config: CampaignConfig, upto: int, as_of: int
-) -> Iterator[Campaign]:
-    """Read every decision as it was at a record and a moment.
+async def close_windows(campaign: Campaign, number: int, until: int, log: LogReader) -> None:
+    """Close every window of a campaign that is due by a seq."""
+    while not campaign.close_windows(until):
+        needs = campaign.needs()
+        campaign.learn(await _fetch(log, number, needs))
+        if campaign.needs() == needs:
+            raise Damaged("a decision after", min(needs.after))
 
-    Yields the campaign after each step, so that other work can be done in between; the last one
-    is complete.
-    """
+
+def fold_at_hand(campaign: Campaign, record: Record) -> bool:
+    """Take one record into a campaign's state, if all that it needs is at hand."""
+    if not campaign.close_windows(record.seq):
+        return False
+    if isinstance(record.event, Feedback) and not campaign.knows(record.decision):
+        return False
+    campaign.apply(record)
+    return True
+
+
+async def fold(campaign: Campaign, record: Record, log: LogReader) -> None:
+    """Take one record into a campaign's state, and fetch what it needs."""
+    if fold_at_hand(campaign, record):
+        return
+    if not campaign.close_windows(record.seq):
+        await close_windows(campaign, record.campaign, record.seq, log)
+    if isinstance(record.event, Feedback):
+        needs = campaign.needs(record)
+        if needs is not NOTHING:
+            campaign.learn(await _fetch(log, record.campaign, needs))
+    campaign.apply(record)
+
+
+async def _fetch(log: LogReader, number: int, needs: Needs) -> list[DecisionRecords]:
+    found = await log.decisions(number, needs.numbers) if needs.numbers else []
+    for after in dict.fromkeys(needs.after):
+        found += await log.decisions_after(number, after, DECISIONS_PER_READ)
+    return found
+
+
+async def prefetch(campaign: Campaign, records: Sequence[Record], log: LogReader) -> None:
+    """Read in one go the decisions that some records of a campaign are about."""
+    missing = {
+        record.decision
+        for record in records
+        if isinstance(record.event, Feedback) and not campaign.knows(record.decision)
+    }
+    if len(missing) > 1:
+        campaign.learn(await log.decisions(records[0].campaign, sorted(missing)))
+
+
+async def catch_up(
+    campaign: Campaign, number: int, until: int, log: LogReader, progress: Progress = _no_progress
+) -> None:
+    """Bring a campaign up to a seq; its records up to there are no refits."""
+    turns = _Turns()
+    while True:
+        records = await log.records(campaign.position - 1, until, RECORDS_PER_STEP, number)
+        await prefetch(campaign, records, log)
+        for record in records:
+            await fold(campaign, record, log)
+            await turns.pause()
+        progress(len(records))
+        if len(records) < RECORDS_PER_STEP:
+            break
+    await close_windows(campaign, number, until, log)
+
+
+async def refit_from_log(
+    log: LogReader,
+    number: int,
+    config: CampaignConfig,
+    position: int,
+    progress: Progress = _no_progress,
+) -> Campaign:
+    """Read every decision in order, with its outcome at a position."""
     campaign = Campaign(config)
-    first = 0
-    while found := log.decisions_from(number, first, upto + 1):
+    after, read, turns = 0, 0, _Turns()
+    while found := await log.decisions_after(number, after, DECISIONS_PER_READ):
+        found = [records for records in found if records.number < position]
         for records in found:
-            campaign.refit_one(records, as_of)
-        first = found[-1].decided.round + 1
-        yield campaign
-    campaign.end_refit(upto, as_of, log.count_decision_records(number, upto))
-    yield campaign
+            read += campaign.refit_one(records, position)
+        progress(len(found))
+        if not found:
+            break
+        after = found[-1].number
+        await turns.pause()
+    campaign.end_refit(position, await log.count_feedback(number, position) - read)
+    return campaign
 
 
-def rebuild(log: LogReader, number: int) -> Iterator[Campaign]:
-    """Build the state of a campaign from the log alone, in steps; the last one is complete."""
-    seq, event = next(
-        (seq, event)
-        for seq, _, event in reversed(log.records_about(number, NO_ROUND))
-        if isinstance(event, (Created, Refitted))
+async def rebuild(
+    log: LogReader, number: int, until: int, progress: Progress = _no_progress
+) -> Campaign:
+    """Build the state of a campaign at a seq from the log alone."""
+    records = [
+        (record, record.event)
+        for record in await log.configurations(number)
+        if isinstance(record.event, Configured) and record.seq < until
+    ]
+    record, event = next(
+        one for one in reversed(records) if one[1].version == 1 or one[1].refit_from is not None
     )
-    campaign = Campaign(event.config)
-    after = seq - 1
-    if isinstance(event, Refitted):
-        after = event.upto
-        for step in refit_from_log(log, number, event.config, after, event.as_of):
-            campaign = step
-            yield campaign
-    yield from catch_up(campaign, log, number, after)
-
-
-def catch_up(
-    campaign: Campaign, log: LogReader, number: int, after: int, upto: int | None = None
-) -> Iterator[Campaign]:
-    """Fold the records of a campaign after a record, in steps.
-
-    With `upto`, which must be committed, others may use the log between two steps. No query is
-    open then: while one is, a connection sees nothing that was committed since.
-    """
-    if upto is None:
-        for record in log.scan(after):
-            if record.campaign == number:
-                fold(campaign, record, log)
-            if record.seq % RECORDS_PER_STEP == 0:
-                yield campaign
+    if event.refit_from is None:
+        campaign = Campaign(event.config)
+        campaign.position = record.seq
     else:
-        for first in range(after, upto, RECORDS_PER_STEP):
-            for record in list(log.scan(first, min(first + RECORDS_PER_STEP, upto))):
-                if record.campaign == number:
-                    fold(campaign, record, log)
-            yield campaign
-    yield campaign
-
-
-def run_to_end(steps: Iterator[Campaign]) -> Campaign:
-    """Run all the steps at once, and return the complete campaign."""
-    return deque(steps, maxlen=1)[0]
+        campaign = await refit_from_log(log, number, event.config, event.refit_from, progress)
+        await catch_up(campaign, number, record.seq, log, progress)
+    campaign.apply(record)
+    await catch_up(campaign, number, until, log, progress)
+    return campaign

@@ -1,43 +1,35 @@
-"""What every part of the engine shares: the log, the clock, the campaigns, the keys."""
+"""What every part of the engine shares: the log, the campaigns, the keys."""
 
 from __future__ import annotations
 
 import hashlib
 
 from foretell.protocol import Scope
-from foretell.service.engine.clock import Clock
-from foretell.service.engine.replay import decision_loader
-from foretell.service.log.record import NO_ROUND
-from foretell.service.log.sqlite.log import SqliteLog
+from foretell.service.log.errors import LogClosed
+from foretell.service.log.protocol import Log
 from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.campaign import Campaign
 from foretell.service.model.decision_id import Token, sign_decision_id
-from foretell.service.model.errors import LogClosed, NotFound
+from foretell.service.model.errors import NotFound
 from foretell.service.model.events import (
-    AnyEvent,
-    Changed,
-    Created,
+    Configured,
     Decided,
     KeyMade,
     KeyRevoked,
-    Refitted,
+    Record,
     SecretMade,
 )
 from foretell.service.model.keys import Keyring
 
-SERVER = 0
-"""The campaign number under which the log keeps records about the server itself."""
-
 
 class Runtime:
-    """The state of a running server; the log and the clock change when a log is reopened."""
+    """The state of a running server: all of it is a function of the log."""
 
-    def __init__(self, path: str, log: SqliteLog, clock: Clock) -> None:
-        """Begin without campaigns and keys: `recovery.load_campaigns` reads them from the log."""
-        self.path = path
+    def __init__(self, log: Log) -> None:
+        """Begin without campaigns and keys: `recovery` reads them from the log."""
         self.log = log
-        self.clock = clock
-        self.closed: str | None = None
-        """Why requests are refused; None while they are served."""
+        self.stopped: str | None = None
+        """Why requests are refused, apart from the log; None while they are served."""
         self.clear()
 
     def clear(self) -> None:
@@ -47,7 +39,20 @@ class Runtime:
         self.keyring = Keyring()
         self.secrets: dict[int, bytes] = {}
         self.signs_since: dict[int, int] = {}
-        """The moment from which on each secret signs."""
+        """The seq from which on each secret signs."""
+        self.refits: dict[int, Campaign] = {}
+        """For each campaign that is being refit, the state that will take the place of its own."""
+
+    @property
+    def closed(self) -> str | None:
+        """Why requests are refused; None while they are served."""
+        return self.stopped or self.log.closed
+
+    def check_open(self) -> None:
+        """Refuse everything while the log cannot be written."""
+        closed = self.closed
+        if closed is not None:
+            raise LogClosed(f"the log cannot be written ({closed}): try again soon")
 
     def find(self, name: str) -> ActiveCampaign:
         """Find a campaign that can be used."""
@@ -55,12 +60,12 @@ class Runtime:
         found = self.by_name.get(name)
         if found is None:
             raise NotFound(f"there is no campaign {name!r}: list the campaigns, or make it first")
+        if found.damage is not None:
+            raise found.damage
         return found
 
     def register(self, active: ActiveCampaign) -> None:
-        """Add a campaign, and keep the clock from going back before a window that it closed."""
-        self.clock.last = max(self.clock.last, active.campaign.as_of)
-        active.load = decision_loader(self.log, active.number)
+        """Add a campaign."""
         self.by_name[active.config.name] = active
         self.by_number[active.number] = active
 
@@ -68,51 +73,39 @@ class Runtime:
         """Return the scopes of a key; None for a key that is not valid."""
         return self.keyring.scopes(key)
 
-    def check_open(self) -> None:
-        """Refuse everything while the log cannot be written."""
-        if self.closed is not None:
-            raise LogClosed(f"the log cannot be written ({self.closed}): try again soon")
-
-    def check_same_log(self, log: SqliteLog) -> None:
-        """Refuse to read on in a log that was closed, or replaced by a copy, in the meantime."""
-        self.check_open()
-        if self.log is not log:
-            raise LogClosed("the log was replaced meanwhile: try again")
-
-    async def durable(self) -> None:
-        """Wait until everything appended so far is on disk."""
-        await self.log.durable()
-
-    def append_server_event(self, event: AnyEvent) -> None:
-        """Append a record about the server itself."""
-        self.log.append(SERVER, event)
-        self.apply_server_event(event)
-
-    def apply_server_event(self, event: AnyEvent) -> None:
+    def apply_server_event(self, record: Record) -> None:
         """Take a record about the server itself into the keys and secrets."""
+        event = record.event
         if isinstance(event, KeyMade):
-            self.keyring.add(event)
+            self.keyring.add(event, record.recorded_at)
         elif isinstance(event, KeyRevoked):
             self.keyring.revoke(event.id)
         elif isinstance(event, SecretMade):
             self.secrets[event.id] = event.secret
-            self.signs_since[event.id] = event.recorded_at
+            self.signs_since[event.id] = record.seq
 
-    def policy_at(self, number: int, seq: int) -> str:
-        """Return the policy by which a campaign decided at a record."""
-        configs = [
-            record.event.config
-            for record in self.log.records_about(number, NO_ROUND)
-            if record.seq < seq and isinstance(record.event, (Created, Changed, Refitted))
-        ]
-        return configs[-1].policy
+    async def write_counts(self, active: ActiveCampaign) -> None:
+        """Write down how often something happened to a campaign that leaves no record."""
+        counted, active.uncounted = active.uncounted, {}
+        for name, by in counted.items():
+            try:
+                await self.log.add_counts(active.number, name, by)
+            except LogClosed:
+                active.uncounted[name] = active.uncounted.get(name, 0) + by
 
-    def decision_id(self, number: int, decided: Decided) -> str:
+    async def policy_at(self, number: int, version: int) -> str:
+        """Return the policy of a version of a campaign's configuration."""
+        for record in await self.log.configurations(number):
+            if isinstance(record.event, Configured) and record.event.version == version:
+                return record.event.config.policy
+        return self.by_number[number].config.policy
+
+    def decision_id(self, campaign: int, number: int, decided: Decided) -> str:
         """Return the id of a decision: the same each time, whatever secrets came since."""
-        token = Token(number, decided.action, decided.propensity, decided.round, decided.decided_at)
-        secret_id = max(one for one in self.secrets if self.signs_since[one] <= decided.decided_at)
+        token = Token(campaign, decided.action, decided.propensity, number)
+        secret_id = max(one for one in self.secrets if self.signs_since[one] <= number)
         return sign_decision_id(token, secret_id, self.secrets[secret_id])
 
     def unit_hash(self, name: str) -> bytes:
-        """Return the keyed hash under which the database knows a unit."""
+        """Return the keyed hash under which the log knows a unit."""
         return hashlib.blake2b(name.encode(), key=self.secrets[0], digest_size=16).digest()

@@ -19,7 +19,7 @@ from foretell.service.http.operation import AppState, Operation
 from foretell.service.http.problems import problem_response
 from foretell.service.http.responses import encode, send_response
 from foretell.service.http.routes import OPERATIONS
-from foretell.service.model.errors import LogClosed, NotFound
+from foretell.service.model.errors import LogUnavailable, NotFound
 
 
 def app(engine: Engine, limits: Limits | None = None) -> Router:
@@ -64,7 +64,7 @@ class ShutdownMiddleware:
         try:
             await self._inner(scope, receive, send)
         except asyncio.CancelledError:
-            problem = LogClosed("the server stops before this is done: send the same again")
+            problem = LogUnavailable("the server stops before this is done: send the same again")
             with suppress(RuntimeError):  # a response that has begun is cut off
                 response = problem_response(problem)
                 await send_response(response, "none", scope["method"], receive, send)

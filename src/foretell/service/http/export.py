@@ -23,7 +23,6 @@ COLUMNS = {
     "recorded_at": "TIMESTAMPTZ",
     "type": "VARCHAR",
     "decision_id": "VARCHAR",
-    "round": "BIGINT",
     "action": "VARCHAR",
     "signal": "VARCHAR",
     "value": "DOUBLE",

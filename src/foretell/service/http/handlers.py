@@ -37,19 +37,9 @@ async def get_decision(context: RequestContext) -> Response:
     return Response(200, encode(await context.engine.history(context.params["decision"])))
 
 
-async def signal(context: RequestContext) -> Response:
-    """Take in a signal."""
-    receipt = await context.engine.signal(context.params["decision"], context.body)
-    return _receipt(context, receipt)
-
-
-async def reward(context: RequestContext) -> Response:
-    """Take in a reward, or a correction of one."""
-    receipt = await context.engine.reward(context.params["decision"], context.body)
-    return _receipt(context, receipt)
-
-
-def _receipt(context: RequestContext, receipt: protocol.Receipt) -> Response:
+async def feedback(context: RequestContext) -> Response:
+    """Take in a signal, a reward, a correction of one, or a void."""
+    receipt = await context.engine.feedback(context.params["decision"], context.body)
     context.state.metrics.feedback[receipt.status] += 1
     return Response(200, encode(receipt))
 

@@ -46,7 +46,7 @@ def problems_of(operation: Operation) -> list[type[problems.RequestProblem]]:
     found: set[type[problems.RequestProblem]] = {problems.Internal, *operation.raises}
     if operation.scope is not None:
         found |= {problems.Unauthorized, problems.Forbidden, problems.Overloaded}
-        found |= {problems.LogClosed}
+        found |= {problems.LogUnavailable}
     if operation.request is not None:
         found |= {problems.Malformed, problems.TooLarge, problems.WrongMedia, problems.Unusable}
     if operation.query is not None:

@@ -12,10 +12,13 @@ from foretell import protocol
 from foretell.errors import DamagedFile, InvalidInput, UnknownName, listed
 from foretell.protocol.fields import NAME
 from foretell.service.http.responses import Response, encode, log_failure
+from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.model.errors import (
     Forbidden,
     Internal,
+    LogUnavailable,
     RequestProblem,
+    StoredDamage,
     Unauthorized,
     Unusable,
 )
@@ -46,6 +49,10 @@ def problem_response(problem: RequestProblem, *headers: tuple[bytes, bytes]) -> 
 
 def error_response(error: Exception, operation: str) -> Response:
     """Return the response to what was raised; what nobody foresaw is logged and not shown."""
+    if isinstance(error, LogClosed):
+        error = LogUnavailable(str(error))
+    elif isinstance(error, Damaged):
+        error = StoredDamage(str(error))
     if isinstance(error, RequestProblem):
         if error.status == 500:
             log_failure(error, operation)

@@ -23,10 +23,12 @@ from foretell.service.http.operation import (
     feedback_operation,
     open_operation,
 )
-from foretell.service.model.errors import Conflict, LogClosed, NotFound, NotInstalled, Unusable
+from foretell.service.model.errors import Conflict, LogUnavailable, NotFound, NotInstalled, Unusable
 
 _MADE = ("ETag", "Location")
-_NEXT = tuple((name, "decision", "decision_id") for name in ("signal", "reward", "get_decision"))
+_NEXT = tuple(
+    (name, "decision", "decision_id") for name in ("signal", "reward", "void", "get_decision")
+)
 _DECIDED = Success(200, "", protocol.DecisionAnswer, ("Location",), links=_NEXT)
 
 
@@ -73,24 +75,31 @@ _HOT = (
     ),
     feedback_operation(
         "signal",
-        handlers.signal,
+        handlers.feedback,
         "Report a signal that was seen soon after a decision.",
         protocol.SignalReport,
         {"signal": "click", "event_id": "click-881"},
     ),
     feedback_operation(
         "reward",
-        handlers.reward,
+        handlers.feedback,
         "Report a reward, or correct one, however late.",
         protocol.RewardReport,
         {"value": 1.0, "event_id": "order-88231"},
+    ),
+    feedback_operation(
+        "void",
+        handlers.feedback,
+        "Report that a decision was never shown: nothing counts that is said about it.",
+        protocol.VoidReport,
+        {"event_id": "not-rendered-12"},
     ),
     Operation(
         "batch",
         "POST",
         "/v1/events/batch",
         handlers.batch,
-        f"Report up to {MAX_BATCH_EVENTS:,} signals and rewards; "
+        f"Report up to {MAX_BATCH_EVENTS:,} signals, rewards and voids; "
         "each is taken or rejected for itself.",
         (Success(200, "What became of each event, in the order sent.", protocol.BatchReceipt),),
         "Feedback",
@@ -327,7 +336,7 @@ _SERVICE = (
         service_handlers.readyz,
         "Can the log be written?",
         Success(200, "It can.", protocol.Health),
-        raises=(LogClosed,),
+        raises=(LogUnavailable,),
     ),
     open_operation(
         "/metrics",

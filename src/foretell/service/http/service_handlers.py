@@ -14,7 +14,8 @@ from foretell.errors import DamagedFile, InvalidInput
 from foretell.service.http.bodies import next_message
 from foretell.service.http.operation import RequestContext
 from foretell.service.http.responses import Response, encode, file_response
-from foretell.service.model.errors import LogClosed, TooLarge
+from foretell.service.log.errors import Damaged
+from foretell.service.model.errors import LogUnavailable, TooLarge
 
 SQLITE = b"application/vnd.sqlite3"
 BYTES = b"application/octet-stream"
@@ -61,6 +62,8 @@ async def restore(context: RequestContext) -> Response:
         try:
             await _save_body(context, path)
             return Response(200, encode(await context.engine.restore(str(path))))
+        except Damaged:  # the log itself, not what was sent
+            raise
         except (DamagedFile, InvalidInput) as error:  # its name here means nothing to the sender
             raise type(error)(str(error).replace(repr(str(path)), "what was sent")) from None
         except OSError as error:
@@ -90,7 +93,7 @@ async def readyz(context: RequestContext) -> Response:
     """Return whether the log can be written."""
     health = context.engine.health()
     if health.status != "ok":
-        raise LogClosed(health.detail or "the log cannot be written")
+        raise LogUnavailable(health.detail or "the log cannot be written")
     return Response(200, encode(health))
 
 

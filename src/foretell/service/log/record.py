@@ -1,8 +1,9 @@
-"""A record of the log: as it is read, and as it is stored with its checksum and its link.
+"""A record as every engine stores it: its bytes, their checksum, and the link of the chain.
 
-The checksum is checked whenever a record is read, in whatever way. The link is a digest of the
-record and of all before it: the chain is checked whenever records are read in order, so that a
-record that was changed, moved or removed is found.
+The checksum is checked whenever a record is read, in whatever way. A link is a digest of a record
+and of all before it in its stream; every `LINK_EVERY`-th is kept, and that of the last record. So
+a record that was changed, moved, added, removed or cut off is found whenever records are read in
+order.
 """
 
 from __future__ import annotations
@@ -14,96 +15,101 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from foretell.service.model.errors import Damaged
-from foretell.service.model.events import AnyEvent, decode_event, encode_event
-from foretell.service.model.snapshot import digest
+from foretell.service.log.errors import Damaged
+from foretell.service.model.events import AnyEvent, Decided, Record, decode_event, encode_event
 
-_HEAD = struct.Struct(">QIq")
-NO_ROUND = -1
-"""The round of a record that is about no decision."""
-LINK_BYTES = 16
-ROOT = bytes(LINK_BYTES)
-"""What the first record is linked to."""
-
-
-class Record(NamedTuple):
-    """A record as it is read: its number, its campaign's number, and what it says."""
-
-    seq: int
-    campaign: int
-    event: AnyEvent
+_HEAD = struct.Struct(">QIQ")
+DIGEST_BYTES = 16
+KEY_BYTES = 12
+"""Bytes of the digest under which a claim is stored."""
+ROOT = bytes(DIGEST_BYTES)
+"""What the first record of a stream is linked to."""
+LINK_EVERY = 64
+"""Records after which a link is kept."""
+UNREADABLE = (msgspec.MsgspecError, struct.error, TypeError, ValueError, AttributeError)
+"""What reading a damaged value may raise: it may be of another type."""
 
 
 class StoredRow(NamedTuple):
-    """A record as it is stored, in the order of its columns."""
+    """A record as it is stored."""
 
     seq: int
     campaign: int
-    round: int
-    """The round of the decision that it is about, or NO_ROUND."""
-    key: str | None
-    """A key that no other record of its campaign has."""
+    decision: int
+    """The number of the decision that it is about (its own seq for a decision), else 0."""
     body: bytes
-    check: int
-    link: bytes
+    checksum: int
 
 
-STORED_COLUMNS = "seq, campaign, round, CAST(key AS BLOB), body, checksum, link"
-"""The columns as they are read: a damaged key may not be text any more."""
-
-
-def stored_row(
-    seq: int, campaign: int, about: int, key: str | None, event: AnyEvent, before: bytes
-) -> StoredRow:
-    """Return the stored form of an event that follows the record with the link `before`."""
+def stored_row(seq: int, campaign: int, decision: int, event: AnyEvent) -> StoredRow:
+    """Return the stored form of an event; a decision is about itself."""
+    about = seq if isinstance(event, Decided) else decision
     body = encode_event(event)
-    check = _checksum(seq, campaign, about, None if key is None else key.encode(), body)
-    return StoredRow(seq, campaign, about, key, body, check, link_after(before, check, body))
+    return StoredRow(seq, campaign, about, body, _checksum(seq, campaign, about, body))
 
 
-def link_after(before: bytes, check: int, body: bytes) -> bytes:
-    """Return the link of a record: a digest of it and of everything before it."""
-    return hashlib.blake2b(b"%d" % check + body, key=before, digest_size=LINK_BYTES).digest()
-
-
-def event_of(row: tuple[int, int, int, bytes | None, bytes, int, bytes]) -> AnyEvent:
-    """Return the event of a stored record, or raise `Damaged` with its number."""
-    seq, campaign, about, key, body, check, _ = row
+def record_of(row: StoredRow) -> Record:
+    """Return the record that was stored, or raise `Damaged` with its seq."""
+    seq, campaign, decision, body, checksum = row
     try:
-        if _checksum(seq, campaign, about, key, body) == check:
-            return decode_event(body)
-    except (msgspec.MsgspecError, struct.error, TypeError, ValueError, AttributeError):
-        pass  # a damaged value may be of another type
+        if _checksum(seq, campaign, decision, body) == checksum:
+            event = decode_event(body)
+            if (decision == seq) == isinstance(event, Decided):
+                return Record(seq, campaign, decision, event)
+    except UNREADABLE:
+        pass
     raise Damaged("record", seq)
 
 
-def snapshot_digest(campaign: int, seq: int, body: bytes) -> bytes:
-    """Return the digest of a snapshot: of its bytes, its campaign and its record."""
-    return digest(b"%d %d " % (campaign, seq) + body)
+def link_after(before: bytes, row: StoredRow) -> bytes:
+    """Return the link of a record that follows one with the link `before`."""
+    head = _HEAD.pack(row.seq, row.campaign, row.decision)
+    return hashlib.blake2b(head + row.body, key=before, digest_size=DIGEST_BYTES).digest()
 
 
-def snapshot_is_sound(campaign: Any, seq: Any, body: Any, stored: Any) -> bool:
-    """Return whether a snapshot matches its stored digest."""
+def claim_digest(key: bytes) -> bytes:
+    """Return the digest under which the key of a claim is stored, however long the key is."""
+    return hashlib.blake2b(key, digest_size=KEY_BYTES).digest()
+
+
+def claim_number(campaign: int, key: bytes, seq: int) -> int:
+    """Return a number for a claim: the sum of all of them shows that none was changed."""
+    packed = _HEAD.pack(seq, campaign, 0) + key
+    return int.from_bytes(hashlib.blake2b(packed, digest_size=7).digest())
+
+
+def state_digest(campaign: int, position: int, version: str, body: bytes) -> bytes:
+    """Return the digest of a saved state: of its bytes, and of what it is the state of."""
+    head = b"%d %d %s\0" % (campaign, position, version.encode())
+    return hashlib.blake2b(head + body, digest_size=DIGEST_BYTES).digest()
+
+
+def state_is_sound(campaign: Any, position: Any, version: Any, body: Any, stored: Any) -> bool:
+    """Return whether a saved state matches its digest."""
     try:
-        return snapshot_digest(campaign, seq, body) == stored
-    except TypeError:
+        return state_digest(campaign, position, version, body) == stored
+    except UNREADABLE:
         return False
 
 
-def personal_checksum(seq: int, campaign: int, unit: bytes | None, context: bytes | None) -> int:
+def personal_checksum(seq: int, campaign: int, unit: bytes | None, context: bytes) -> int:
     """Return the checksum of a decision's unit and context."""
     head = zlib.crc32(_HEAD.pack(seq, campaign, len(unit or b"")))
-    return zlib.crc32(context or b"", zlib.crc32(unit or b"", head))
+    return _signed(zlib.crc32(context, zlib.crc32(unit or b"", head)))
 
 
-def personal_is_sound(seq: Any, campaign: Any, unit: Any, context: Any, check: Any) -> bool:
-    """Return whether a decision's unit and context match their stored checksum."""
+def personal_is_sound(seq: Any, campaign: Any, unit: Any, context: Any, stored: Any) -> bool:
+    """Return whether a decision's unit and context match their checksum."""
     try:
-        return personal_checksum(seq, campaign, unit, context) == check
-    except (struct.error, TypeError):
+        return personal_checksum(seq, campaign, unit, context) == stored
+    except UNREADABLE:
         return False
 
 
-def _checksum(seq: int, campaign: int, about: int, key: bytes | None, body: bytes) -> int:
-    head = zlib.crc32(_HEAD.pack(seq, campaign, about))
-    return zlib.crc32(body, zlib.crc32(b"" if key is None else key + b"\0", head))
+def _checksum(seq: int, campaign: int, decision: int, body: bytes) -> int:
+    return _signed(zlib.crc32(body, zlib.crc32(_HEAD.pack(seq, campaign, decision))))
+
+
+def _signed(checksum: int) -> int:
+    """Return a checksum as a database stores it in four bytes."""
+    return checksum - ((checksum & 0x80000000) << 1)

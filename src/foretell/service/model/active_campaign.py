@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foretell.errors import UnknownName
+from foretell.errors import ForetellError, UnknownName
 from foretell.protocol import ActionView, CampaignView
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.decider import Decider, Eligible
 from foretell.service.model.errors import Conflict, Unusable
 from foretell.service.model.events import CampaignConfig
-from foretell.service.model.prefetch import Load
+from foretell.service.model.overlay import Overlay
 from foretell.service.model.timestamps import format_timestamp
 
 
@@ -22,16 +22,22 @@ class ActiveCampaign:
 
     number: int
     campaign: Campaign
-    decider: Decider
+    """What is folded of it."""
     created_at: int
-    version: int
-    """The record of its present configuration."""
+    decider: Decider = field(init=False)
+    overlay: Overlay = field(init=False)
     counts: dict[str, int] = field(default_factory=dict)
     """Duplicates and rejections, which leave no record."""
-    load: Load = field(init=False)
-    """Loads its decisions as they are now."""
-    dirty: bool = True
-    """Whether there are records since its last snapshot."""
+    uncounted: dict[str, int] = field(default_factory=dict)
+    """Those of them that the log does not know yet."""
+    saved: int = 0
+    """The position of the newest state that was saved."""
+    unsaved: int = 0
+    """Records that were folded since then."""
+    save_due: bool = False
+    """Whether its state is saved at the next moment at which states are."""
+    damage: ForetellError | None = None
+    """Why its state cannot be brought up to date: something that it needs is damaged."""
     refitting: bool = False
     choosable: Eligible = field(init=False)
     action_index: dict[str, int] = field(init=False)
@@ -39,6 +45,8 @@ class ActiveCampaign:
 
     def __post_init__(self) -> None:
         """Prepare what every decision needs."""
+        self.decider = Decider(self.config.seed)
+        self.overlay = Overlay(self.campaign)
         self.config_changed()
 
     @property
@@ -46,15 +54,31 @@ class ActiveCampaign:
         """Its configuration."""
         return self.campaign.config
 
+    @property
+    def version(self) -> int:
+        """The version of its configuration."""
+        return self.campaign.version
+
+    def replace(self, campaign: Campaign) -> None:
+        """Go on with another state, after a refit."""
+        self.campaign = campaign
+        self.config_changed()
+
     def config_changed(self) -> None:
         """Prepare what every decision needs: the actions that can be chosen, names by index."""
         config = self.config
         self.decider.forget()
+        self.overlay.replace(self.campaign)
         self.choosable = Eligible.of(
             np.array([status == "active" for status in config.action_status], np.bool_)
         )
         self.action_index = {name: index for index, name in enumerate(config.actions)}
         self.signals = {name: index for index, name in enumerate(config.signals)}
+
+    def count(self, name: str) -> None:
+        """Count what leaves no record; the log is told now and then."""
+        self.counts[name] = self.counts.get(name, 0) + 1
+        self.uncounted[name] = self.uncounted.get(name, 0) + 1
 
     def eligible(self, names: list[str] | None) -> Eligible:
         """Return which actions can be chosen: of those named, if any are."""
@@ -85,12 +109,12 @@ class ActiveCampaign:
             ],
             signals=list(config.signals),
             policy=config.policy,
-            signal_window=config.signal_window,
-            reward_window=config.reward_window,
-            default_reward=config.default_reward,
+            signal_window=config.signal_stage.window,
+            reward_window=config.reward_stage.window,
+            default_reward=config.reward_stage.default,
             reward_range=config.reward_range,
-            signal_silence=config.signal_silence,
-            reward_silence=config.reward_silence,
+            signal_silence=config.signal_stage.silence,
+            reward_silence=config.reward_stage.silence,
             explore=config.explore,
             holdout=config.holdout,
             sticky=config.sticky,

@@ -6,16 +6,17 @@ The struct itself is in `events`: it is a part of the records that set it.
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from foretell.errors import InvalidInput, UnknownName
 from foretell.policies.registry import entry, policy, start
-from foretell.protocol import ActionPatch, CampaignPatch, NewCampaign, Silence
+from foretell.protocol import ActionPatch, CampaignPatch, NewCampaign
 from foretell.protocol.fields import MAX_ACTIONS, MAX_SIGNALS
 from foretell.service.model.errors import Conflict, NotFound
-from foretell.service.model.events import CampaignConfig, KeptWindows
+from foretell.service.model.events import CampaignConfig, KeptWindows, Stage
 from foretell.service.model.outcome import WINDOW_GRID
 from foretell.types import Problem, RewardScale
 
@@ -24,16 +25,37 @@ SILENT = "none"
 MAX_WINDOW_ROUNDS = 10_000_000
 """Rounds that a policy's window may have in the service: each takes memory."""
 
-REFIT_FIELDS = (
-    "policy",
-    "signal_window",
-    "reward_window",
-    "default_reward",
-    "reward_range",
-    "signal_silence",
-    "reward_silence",
-)
+STAGE_FIELDS = {
+    "signal_window": (0, "window"),
+    "signal_silence": (0, "silence"),
+    "reward_window": (-1, "window"),
+    "reward_silence": (-1, "silence"),
+    "default_reward": (-1, "default"),
+}
+"""The fields of requests and answers that describe a stage: which stage, and what of it."""
+REFIT_FIELDS = ("policy", "reward_range", *STAGE_FIELDS)
 """A change of one of these needs a refit."""
+
+
+def field_of(config: CampaignConfig, name: str) -> Any:
+    """Return a field of a configuration under the name that requests and answers have for it."""
+    if name in STAGE_FIELDS:
+        stage, field = STAGE_FIELDS[name]
+        return getattr(config.stages[stage], field)
+    return getattr(config, name)
+
+
+def _with_fields(config: CampaignConfig, fields: dict[str, Any]) -> CampaignConfig:
+    """Return a configuration with other values of fields, under the same names."""
+    stages = list(config.stages)
+    own = {}
+    for name, value in fields.items():
+        if name in STAGE_FIELDS:
+            stage, field = STAGE_FIELDS[name]
+            stages[stage] = msgspec.structs.replace(stages[stage], **{field: value})
+        else:
+            own[name] = value
+    return msgspec.structs.replace(config, stages=tuple(stages), **own)
 
 
 def new_config(new: NewCampaign, seed: int) -> CampaignConfig:
@@ -46,12 +68,11 @@ def new_config(new: NewCampaign, seed: int) -> CampaignConfig:
             action_status=tuple("active" for _ in new.actions),
             signals=_with_silence(new.signals, new.signal_silence),
             policy=new.policy,
-            signal_window=new.signal_window,
-            reward_window=new.reward_window,
-            default_reward=new.default_reward,
+            stages=(
+                Stage("signal", new.signal_window, new.signal_silence, 0.0),
+                Stage("reward", new.reward_window, new.reward_silence, new.default_reward),
+            ),
             reward_range=new.reward_range,
-            signal_silence=new.signal_silence,
-            reward_silence=new.reward_silence,
             explore=new.explore,
             holdout=new.holdout,
             sticky=new.sticky,
@@ -60,53 +81,43 @@ def new_config(new: NewCampaign, seed: int) -> CampaignConfig:
     )
 
 
-def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfig, bool]:
-    """Return a changed configuration, and whether the change needs a refit."""
+def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfig, list[str]]:
+    """Return a changed configuration, and the changed fields that need a refit."""
     asked = {
         name: value
         for name in patch.__struct_fields__
         if (value := getattr(patch, name)) is not UNSET
     }
     if "signals" in asked:
-        wanted = _with_silence(asked["signals"], asked.get("signal_silence", config.signal_silence))
+        wanted = _with_silence(
+            asked["signals"], asked.get("signal_silence", config.signal_stage.silence)
+        )
         if wanted[: len(config.signals)] != config.signals:
             raise InvalidInput(
                 f"signals are only added, after those there are {list(config.signals)}, "
                 f"got {list(wanted)}: keep them and add at the end"
             )
         asked["signals"] = wanted
-    changed = checked(msgspec.structs.replace(config, **asked))
-    needs_refit = any(getattr(changed, name) != getattr(config, name) for name in REFIT_FIELDS)
-    return changed, needs_refit
+    changed = checked(_with_fields(config, asked))
+    refit = [name for name in REFIT_FIELDS if field_of(changed, name) != field_of(config, name)]
+    return changed, refit
 
 
 def with_closed_windows(old: CampaignConfig, new: CampaignConfig, now: int) -> CampaignConfig:
     """Return the configuration; when windows grow, those already closed stay closed."""
-    return msgspec.structs.replace(
-        new,
-        kept_signal_windows=_kept_windows(
-            old.kept_signal_windows,
-            (old.signal_window, new.signal_window),
-            {old.signal_silence, new.signal_silence},
-            now,
-        ),
-        kept_reward_windows=_kept_windows(
-            old.kept_reward_windows,
-            (old.reward_window, new.reward_window),
-            {old.reward_silence, new.reward_silence},
-            now,
-        ),
+    stages = (
+        msgspec.structs.replace(after, kept_windows=_kept_windows(before, after, now))
+        for before, after in zip(old.stages, new.stages, strict=True)
     )
+    return msgspec.structs.replace(new, stages=tuple(stages))
 
 
-def _kept_windows(
-    kept: KeptWindows, windows: tuple[float, float], silences: set[Silence], now: int
-) -> KeptWindows:
-    if silences != {"default"}:
+def _kept_windows(old: Stage, new: Stage, now: int) -> KeptWindows:
+    if {old.silence, new.silence} != {"default"}:
         return ()  # silence was not an outcome, or is not any more
-    old, new = windows
-    last = now // WINDOW_GRID * WINDOW_GRID - round(old * 1e6)
-    return tuple((upto, window) for upto, window in (*kept, (last, old)) if window < new)
+    last = now // WINDOW_GRID * WINDOW_GRID - round(old.window * 1e6)
+    kept = (*old.kept_windows, (last, old.window))
+    return tuple((upto, window) for upto, window in kept if window < new.window)
 
 
 def with_action(config: CampaignConfig, action: str) -> CampaignConfig:
@@ -147,7 +158,7 @@ def checked(config: CampaignConfig) -> CampaignConfig:
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise InvalidInput(f"each {kind} needs a name of its own, got {twice[0]!r} twice")
-    if config.signal_silence == "default" and config.signals[0] != SILENT:
+    if config.signal_stage.silence == "default" and config.signals[0] != SILENT:
         raise InvalidInput(
             f"silence can become a signal only where {SILENT!r} is the first of them, "
             f"got {list(config.signals)}: make another campaign"
@@ -165,10 +176,11 @@ def checked(config: CampaignConfig) -> CampaignConfig:
         )
     low, high = config.reward_range
     RewardScale("bounded", low, high)
-    if not low <= config.default_reward <= high:
+    default_reward = config.reward_stage.default
+    if not low <= default_reward <= high:
         raise InvalidInput(
             f"default_reward must lie in the reward_range [{low}, {high}], "
-            f"got {config.default_reward}: change one of them"
+            f"got {default_reward}: change one of them"
         )
     start(spec, Problem(len(config.actions), len(config.signals)))
     return msgspec.structs.replace(config, policy=str(spec))

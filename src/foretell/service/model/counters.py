@@ -15,7 +15,16 @@ from foretell.types import GRAIN, Ints
 
 MAX_STRETCHES = 256
 SECOND = 1_000_000
-COUNTS = ("decisions", "signals", "rewards", "late", "parked", "clipped", "revisions")
+COUNTS = (
+    "decisions",
+    "signals",
+    "rewards",
+    "late",
+    "parked",
+    "clipped",
+    "revisions",
+    "voided",
+)
 """What is counted over all time, in the order of `Counters.counts`."""
 
 
@@ -46,7 +55,7 @@ class Counters:
     signalled: Ints = field(init=False)
     """(stretches, actions, signals): settled signals of these decisions."""
     rewarded: Ints = field(init=False)
-    """(stretches, 2): settled rewards of these decisions, and their sum in grains."""
+    """(stretches, 3): settled rewards of these decisions, their sum in grains, and voids."""
 
     def __post_init__(self) -> None:
         """Count nothing yet."""
@@ -56,7 +65,7 @@ class Counters:
         self.grains = _zeros(self.actions, self.signals)
         self.decided = _zeros(stretches, self.actions)
         self.signalled = _zeros(stretches, self.actions, self.signals)
-        self.rewarded = _zeros(stretches, 2)
+        self.rewarded = _zeros(stretches, 3)
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to one of `COUNTS`."""
@@ -67,6 +76,12 @@ class Counters:
         self.counts[0] += 1
         stretch = self._stretch(decided_at)  # first: it may replace the array
         self.decided[stretch, action] += 1
+
+    def void(self, decided_at: int) -> None:
+        """Count a decision that was never shown."""
+        self.count("voided")
+        stretch = self._stretch(decided_at)
+        self.rewarded[stretch, 2] += 1
 
     def move(
         self,
@@ -79,14 +94,15 @@ class Counters:
         """Count a decision under another outcome; `units` are the two rewards in unit rewards."""
         stretch = self._stretch(decided_at)
         for outcome, unit, sign in ((before, units[0], -1), (after, units[1], 1)):
-            if outcome.signal is None:
+            if outcome[0] is None:
                 continue
-            self.seen[action, outcome.signal] += sign
-            self.signalled[stretch, action, outcome.signal] += sign
-            if outcome.reward is not None:
+            signal = int(outcome[0])
+            self.seen[action, signal] += sign
+            self.signalled[stretch, action, signal] += sign
+            if outcome[-1] is not None:
                 grains = sign * round(unit * GRAIN)
-                self.paid[action, outcome.signal] += sign
-                self.grains[action, outcome.signal] += grains
+                self.paid[action, signal] += sign
+                self.grains[action, signal] += grains
                 self.rewarded[stretch, 0] += sign
                 self.rewarded[stretch, 1] += grains
 

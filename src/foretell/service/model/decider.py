@@ -26,7 +26,7 @@ import numpy as np
 from foretell.policies.draw import share_writer
 from foretell.policies.verbs import has, indices, weights
 from foretell.protocol import Mode
-from foretell.service.model.campaign import Campaign
+from foretell.service.model.overlay import Overlay
 from foretell.types import Bools, Floats
 
 TABLE_DRAWS = 32
@@ -60,24 +60,25 @@ class Eligible(NamedTuple):
 
 
 class ShareTable(NamedTuple):
-    """What a policy would play, given what it knew at a record of the log."""
+    """What a policy would play, given what it knew at a position of the log."""
 
     shares: list[float]
     cumulative: list[float]
     """Sums of the shares up to each action."""
-    seq: int
-    """The record up to which the policy had read."""
+    position: int
+    """The position in the log up to which the policy had read."""
+    revision: int
     made_at: float
     took: float
 
 
 class Choice(NamedTuple):
-    """An action, its propensity, how it was chosen, and the record of its table."""
+    """An action, its propensity, how it was chosen, and the position of the state it is from."""
 
     action: int
     propensity: float
     mode: Mode
-    seq: int
+    position: int
 
 
 class Decider:
@@ -90,72 +91,83 @@ class Decider:
         """Compiled functions that write shares, by the type of the state."""
         self._tables: OrderedDict[bytes, ShareTable] = OrderedDict()
 
-    def choose(self, campaign: Campaign, eligible: Eligible) -> Choice:
-        """Choose for the next round, by the policy, for exploration or as a holdout."""
-        t, seq, config = campaign.decided, campaign.seq, campaign.config
-        explore, holdout = config.explore, config.holdout
-        held, explored, drawn = self._uniforms(t)
+    def choose(self, overlay: Overlay, eligible: Eligible, nonce: int) -> Choice:
+        """Choose for the next round, by the policy, for exploration or as a holdout.
+
+        Everything random comes from the nonce.
+        """
+        campaign = overlay.campaign
+        explore, holdout = campaign.config.explore, campaign.config.holdout
+        held, explored, drawn = self._uniforms(nonce)
         count = len(eligible.actions)
         if held < holdout:
-            return Choice(eligible.actions[int(drawn * count)], 1.0 / count, "holdout", seq)
-        table = self._table(campaign, eligible)
+            action = eligible.actions[int(drawn * count)]
+            return Choice(action, 1.0 / count, "holdout", campaign.position)
+        table = self._table(overlay, eligible, nonce)
         mode: Mode = "explore" if explored < explore else "policy"
         if mode == "explore":
             action = eligible.actions[int(drawn * count)]
         else:
             action = bisect_right(table.cumulative, drawn * table.cumulative[-1])
         propensity = explore / count + (1.0 - explore) * table.shares[action]
-        return Choice(action, propensity, mode, table.seq)
+        return Choice(action, propensity, mode, table.position)
 
-    def _table(self, campaign: Campaign, eligible: Eligible) -> ShareTable:
-        table, seq = self._tables.get(eligible.bits), campaign.seq
+    def _table(self, overlay: Overlay, eligible: Eligible, nonce: int) -> ShareTable:
+        table = self._tables.get(eligible.bits)
         now = time.perf_counter()
-        if table is not None and (
-            table.took >= CHEAP_SECONDS
-            and (table.seq == seq or now < table.made_at + KEEP_FACTOR * table.took)
-        ):
-            return table
+        if table is not None and table.took >= CHEAP_SECONDS:
+            known = overlay.campaign.position
+            same = table.position == known and table.revision == overlay.revision
+            if same or now < table.made_at + KEEP_FACTOR * table.took:
+                return table
         worked = time.thread_time()
-        shares = self._shares(campaign, eligible.mask)
+        shares = self._shares(overlay, eligible.mask, nonce)
         # while the machine is busy with others, a thread only waits
         took = min(time.perf_counter() - now, time.thread_time() - worked)
-        table = ShareTable(shares.tolist(), np.cumsum(shares).tolist(), seq, now, took)
+        table = ShareTable(
+            shares.tolist(),
+            np.cumsum(shares).tolist(),
+            overlay.position,
+            overlay.revision,
+            now,
+            took,
+        )
         self._tables[eligible.bits] = table
         self._tables.move_to_end(eligible.bits)
         if len(self._tables) > MAX_TABLES:
             self._tables.popitem(last=False)
         return table
 
-    def _shares(self, campaign: Campaign, mask: Bools) -> Floats:
-        shares = self._write(campaign, mask)
-        unknown = campaign.actions_without_feedback() & mask
+    def _shares(self, overlay: Overlay, mask: Bools, nonce: int) -> Floats:
+        shares = self._write(overlay, mask, nonce)
+        unknown = overlay.campaign.actions_without_feedback() & mask
         others = mask & ~unknown
         even, taken = unknown.sum() / mask.sum(), shares[unknown].sum()
         if others.any() and taken > even:
-            rest = self._write(campaign, others)
+            rest = self._write(overlay, others, nonce)
             shares = np.where(unknown, shares * even / taken, rest * (1.0 - even))
         return shares
 
-    def _write(self, campaign: Campaign, mask: Bools) -> Floats:
-        state, t = campaign.state, campaign.decided
+    def _write(self, overlay: Overlay, mask: Bools, nonce: int) -> Floats:
+        state = overlay.state()
         shares = np.empty(mask.size)
         write = self.compiled.get(type(state)) or share_writer(state)
-        write(state, t, mask, self._rng(state, t), TABLE_DRAWS, shares)
+        write(state, overlay.t, mask, self._rng(state, nonce), TABLE_DRAWS, shares)
         return shares
 
-    def _rng(self, state: Any, t: int) -> np.random.Generator:
+    def _rng(self, state: Any, nonce: int) -> np.random.Generator:
         """Return the generator of a table; a policy whose shares have a formula does not use it."""
         if has(indices, state) or has(weights, state):
             return _UNUSED
-        return np.random.Generator(np.random.SFC64(np.random.SeedSequence((self.seed, t))))
+        return np.random.Generator(np.random.SFC64(np.random.SeedSequence((self.seed, nonce))))
 
     def forget(self) -> None:
         """Drop every table, because the state was replaced."""
         self._tables.clear()
 
-    def _uniforms(self, t: int) -> tuple[float, float, float]:
-        """Return the random numbers of round t: any past decision can be drawn again."""
+    def _uniforms(self, nonce: int) -> tuple[float, float, float]:
+        """Return the random numbers of a decision."""
         first, second, third = _WORDS.unpack(
-            hashlib.blake2b(b"%d/%d" % (self.seed, t), digest_size=24).digest()
+            hashlib.blake2b(b"%d/%d" % (self.seed, nonce), digest_size=24).digest()
         )
         return (first >> 11) * _GRAIN, (second >> 11) * _GRAIN, (third >> 11) * _GRAIN

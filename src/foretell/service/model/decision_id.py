@@ -1,4 +1,4 @@
-"""Decision ids: signed, and holding what was decided, and when.
+"""Decision ids: signed, and holding what was decided.
 
 So feedback can go to any server that knows the secret, and nobody can forge an id. An id names
 the secret that signed it, so that old ids stay valid when the secret changes.
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_FORM = struct.Struct(">BIIdQQ")
+_FORM = struct.Struct(">BIIdQ")
 LAST_SECRET = 255
 """The largest number of a secret: it is one byte of an id."""
-_SIGNATURE = 15  # bytes: with the 33 before them an id is 64 characters, without padding
+_SIGNATURE = 17  # bytes: with the 25 before them an id is 56 characters, without padding
 _LENGTH = (_FORM.size + _SIGNATURE) * 4 // 3
 
 
@@ -29,9 +29,8 @@ class Token(NamedTuple):
     campaign: int
     action: int
     propensity: float
-    round: int
-    decided_at: int
-    """In microseconds."""
+    number: int
+    """The seq of the decision's record, which holds its time too."""
 
 
 def sign_decision_id(token: Token, secret_id: int, secret: bytes) -> str:
@@ -43,7 +42,7 @@ def sign_decision_id(token: Token, secret_id: int, secret: bytes) -> str:
 def read_decision_id(text: str, secrets: Mapping[int, bytes]) -> Token | None:
     """Return what a decision id says; None where none of the secrets signed it.
 
-    >>> token = Token(campaign=1, action=2, propensity=0.5, round=3, decided_at=4)
+    >>> token = Token(campaign=1, action=2, propensity=0.5, number=3)
     >>> text = sign_decision_id(token, 0, b"secret")
     >>> read_decision_id(text, {0: b"secret"}) == token
     True

@@ -2,43 +2,55 @@
 
 It reads signals in the order of decisions. Where silence is an outcome, the strongest signal is
 delivered when the window closes, else the first signal that comes; and the outcome at the last
-refit stays delivered.
+refit stays delivered. Of a decision that was voided in time nothing is delivered; what was
+delivered before stays, until the next refit.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from foretell.service.model.outcome import (
-    NO_OUTCOME,
-    DecisionRecords,
-    Outcome,
-    Rules,
-    first_reward,
-    first_signal,
-    outcome_of,
-    settled_reward,
-    timely,
-)
+from foretell.policies.registry import entry, start
+from foretell.policies.spec import Spec
+from foretell.policies.state import fingerprint
+from foretell.policies.verbs import has, observe, play, uncredit, unobserve
+from foretell.service.model.events import CampaignConfig, moment
+from foretell.service.model.outcome import Outcome
+from foretell.service.model.running import LastRefit, Running
+from foretell.types import Problem
 
 
-class LastRefit(NamedTuple):
-    """When a policy last read the whole log."""
+class Capabilities(NamedTuple):
+    """What a policy can do with feedback."""
 
-    seq: int
-    """Up to this record."""
-    as_of: int
-    """As of this moment."""
-    rounds: int
-    """With the signals of so many rounds."""
+    blind: bool
+    """Whether it ignores signals."""
+    undoes_rewards: bool
+    """Whether it can take back a reward."""
+    undoes: bool
+    """Whether it can take back everything, and reads in any order."""
+
+
+def capabilities_of(spec: Spec, problem: Problem) -> Capabilities:
+    """Find out by trying the policy on a state without any feedback."""
+    state = start(spec, problem)
+    undoes_rewards = has(uncredit, state)
+    undoes = undoes_rewards and has(unobserve, state) and not entry(spec).stream
+    play(state, 0, 0)
+    before = fingerprint(state)
+    observe(state, 0, 0, 1)
+    return Capabilities(fingerprint(state) == before, undoes_rewards, undoes)
+
+
+def campaign_problem(config: CampaignConfig) -> Problem:
+    """Return the problem that a campaign's policy solves."""
+    return Problem(len(config.actions), len(config.signals))
 
 
 def delivered_once(
-    rules: Rules,
+    running: Running,
     refit: LastRefit,
     undoes_rewards: bool,  # noqa: FBT001  (what the policy can do, not how it is asked)
-    records: DecisionRecords,
-    now: int,
     *,
     read: bool,
     closed: bool,
@@ -47,32 +59,51 @@ def delivered_once(
 
     `read` is whether the turn of the signal has come, `closed` whether that of the reward has.
     """
-    at_refit = NO_OUTCOME
-    if records.decided.round < refit.rounds:
-        at_refit = outcome_of(rules, records.until(refit.seq), refit.as_of)
-    signal = at_refit.signal
-    if signal is None and read:
-        signal = (
-            outcome_of(
-                rules, timely(rules, records), rules.signal_due(records.decided.decided_at)
-            ).signal
-            if rules.signal_default
-            else first_signal(rules, records)
-        )
+    rules = running.rules
+    nothing: Outcome = (None,) * len(rules.stages)
+    known = nothing
+    if running.void_at is not None and running.void_at < moment(refit.position):
+        return nothing
+    if running.rank < refit.rounds:
+        known = running.outcome_at_refit(refit)
+    elif read and not running.void_in_time:
+        known = _signal_in_turn(running), None
+    signal, reward = known[0], known[-1]
     if signal is None:
-        return NO_OUTCOME
-    if rules.reward_default and not closed:
-        return Outcome(signal, None)
+        return nothing
+    if rules.stages[-1].waits and not closed:
+        return signal, None
     if undoes_rewards:
-        return Outcome(signal, settled_reward(rules, records, now))
-    return Outcome(
-        signal, at_refit.reward if at_refit.reward is not None else first_reward(rules, records)
-    )
+        return signal, None if running.void else _reward_now(running)
+    return signal, _reward_in_turn(running, refit) if reward is None else reward
+
+
+def _signal_in_turn(running: Running) -> float | None:
+    seen, rule = running.signals[0], running.rules.stages[0]
+    if not rule.waits:
+        return seen.first
+    return int(rule.default) if seen.timely is None else seen.timely
+
+
+def _reward_now(running: Running) -> float | None:
+    rule, total = running.rules.stages[-1], running.reward.total
+    return rule.default if total is None and rule.waits else total
+
+
+def _reward_in_turn(running: Running, refit: LastRefit) -> float | None:
+    """Return the reward of a decision when it first had one, since the refit that read it."""
+    rule = running.rules.stages[-1]
+    if not rule.waits:
+        return running.first_total if running.was_refit or running.rank >= refit.rounds else None
+    if running.void_at is not None and running.void_at < running.dues[-1]:
+        return None
+    total = running.reward.total if running.timely_total is None else running.timely_total[0]
+    return rule.default if total is None else total
 
 
 def unread(delivered: Outcome, outcome: Outcome, *, passed: bool) -> int:
     """Return 1 if the policy knows another outcome of a decision than the present one, else 0."""
-    missed = passed and delivered.signal is None and outcome.signal is not None
-    revised = delivered.signal is not None and delivered.signal != outcome.signal
-    repaid = delivered.reward is not None and delivered.reward != outcome.reward
+    missed = passed and delivered[0] is None and outcome[0] is not None
+    revised = delivered[0] is not None and delivered[0] != outcome[0]
+    repaid = delivered[-1] is not None and delivered[-1] != outcome[-1]
     return int(missed or revised or repaid)

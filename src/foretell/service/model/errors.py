@@ -123,15 +123,15 @@ class Internal(RequestProblem):
     status = 500
 
 
-class NotInstalled(RequestProblem):
-    """The service lacks an optional part that this needs."""
+class StoredDamage(RequestProblem):
+    """Something that is stored, and that the request needs, is damaged."""
 
-    name = "not-installed"
-    title = "A part of the service is not installed"
-    status = 501
+    name = "damaged"
+    title = "A stored record is damaged"
+    status = 500
 
 
-class LogClosed(RequestProblem):
+class LogUnavailable(RequestProblem):
     """The log cannot be written now, so nothing is taken in."""
 
     name = "log-closed"
@@ -140,17 +140,9 @@ class LogClosed(RequestProblem):
     retry_after = 1
 
 
-class Damaged(RequestProblem):
-    """A stored record does not match its checksum; `seq` is that record."""
+class NotInstalled(RequestProblem):
+    """The service lacks an optional part that this needs."""
 
-    name = "damaged"
-    title = "A stored record is damaged"
-    status = 500
-
-    def __init__(self, what: str, seq: int) -> None:
-        """Name the damaged record."""
-        super().__init__(
-            f"{what} {seq} does not match its checksum: run foretell verify, "
-            f"and restore the log from a backup"
-        )
-        self.seq = seq
+    name = "not-installed"
+    title = "A part of the service is not installed"
+    status = 501

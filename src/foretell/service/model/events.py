@@ -1,32 +1,69 @@
 """The events of the log: everything that ever happened, and nothing that can be computed.
 
-Times are whole microseconds of the server's clock since 1970; actions and signals are indices
-into the lists of their campaign. An event is written once and never changed: fields are only added,
-at the end and with a default.
+A record of the log is an event with its `seq`, the one number that is its place in the log, its
+time and its identity: microseconds since 1970 times 2048, plus the slot of the stream that wrote
+it. Actions and signals are indices into the lists of their campaign, stages into those of its
+configuration. An event is written once and never changed: fields are only added, at the end and
+with a default.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from foretell.protocol import ActionStatus, CampaignStatus, Mode, Scope, Silence
 
+SLOTS = 2048
+"""Streams that may write in the same microsecond, each under a slot of its own."""
+SERVER = 0
+"""The campaign number under which the log keeps records about the server itself."""
+MODES: tuple[Mode, ...] = ("policy", "explore", "holdout", "sticky")
+"""How a decision may be made; the log holds the index."""
+FeedbackVerb: TypeAlias = Literal["observed", "adjust", "retract", "void"]
+FEEDBACK_VERBS: tuple[FeedbackVerb, ...] = ("observed", "adjust", "retract", "void")
+"""What feedback may do; the log holds the index."""
+OBSERVED, ADJUST, RETRACT, VOID = range(4)
+
+
+def stamp(microseconds: int, slot: int = 0) -> int:
+    """Return the seq of a moment: that of its first record.
+
+    >>> moment(stamp(1_700_000_000_000_000))
+    1700000000000000
+    """
+    return microseconds * SLOTS + slot
+
+
+def moment(seq: int) -> int:
+    """Return the microseconds of a seq."""
+    return seq // SLOTS
+
 
 class LogEvent(Struct, array_like=True, frozen=True):
     """What one record of the log says."""
-
-    recorded_at: int
 
 
 KeptWindows: TypeAlias = tuple[tuple[int, float], ...]
 """Shorter windows of old decisions: those made up to a moment keep one of so many seconds."""
 
 
+class Stage(Struct, array_like=True, frozen=True):
+    """A step at which something is observed of a decision: a signal, or the reward."""
+
+    name: str
+    window: float
+    """Seconds after which silence becomes an outcome."""
+    silence: Silence
+    default: float
+    """What silence becomes: the index of a signal, or a reward."""
+    kept_windows: KeptWindows = ()
+
+
 class CampaignConfig(Struct, array_like=True, frozen=True):
-    """The configuration of a campaign."""
+    """The configuration of a campaign; the last of its stages is the reward."""
 
     name: str
     status: CampaignStatus
@@ -34,100 +71,95 @@ class CampaignConfig(Struct, array_like=True, frozen=True):
     action_status: tuple[ActionStatus, ...]
     signals: tuple[str, ...]
     policy: str
-    signal_window: float
-    reward_window: float
-    default_reward: float
+    stages: tuple[Stage, ...]
     reward_range: tuple[float, float]
-    signal_silence: Silence
-    reward_silence: Silence
     explore: float
     holdout: float
     sticky: bool
     seed: int
-    kept_signal_windows: KeptWindows = ()
-    kept_reward_windows: KeptWindows = ()
+
+    @property
+    def signal_stage(self) -> Stage:
+        """The early signal."""
+        return self.stages[0]
+
+    @property
+    def reward_stage(self) -> Stage:
+        """The reward."""
+        return self.stages[-1]
 
 
-class Created(LogEvent, frozen=True, tag="created"):
-    """A campaign was made; `version` is that of the policies, which change with foretell."""
+class Configured(LogEvent, frozen=True, tag=0):
+    """A campaign has a new configuration; version 1 makes the campaign.
 
-    config: CampaignConfig
-    version: str
+    Where `refit_from` is set, the policy has read the whole log again: its state here is the refit
+    as of that seq, and the records since then as they came.
+    """
 
-
-class Changed(LogEvent, frozen=True, tag="changed"):
-    """A campaign has another configuration; what the policy knows stays, and grows if needed."""
-
-    config: CampaignConfig
-
-
-class Refitted(LogEvent, frozen=True, tag="refit"):
-    """The policy has read the whole log again."""
-
+    version: int
+    """How many configurations the campaign has had, this one included."""
     config: CampaignConfig
     why: str
-    upto: int
-    """The record up to which it was read in the order of decisions; later ones as they came."""
-    as_of: int
-    """The moment at which outcomes were taken."""
-    version: str
+    state_version: str
+    """The version of the states of its policy."""
+    refit_from: int | None = None
 
 
-class Decided(LogEvent, frozen=True, tag="decision"):
-    """An action was chosen."""
+class Decided(LogEvent, frozen=True, tag=1):
+    """An action was chosen. The seq of the record is the number of the decision."""
 
-    round: int
+    config: int
+    """The version of the configuration under which it was made."""
     action: int
     propensity: float
-    mode: Mode
+    mode_index: int
     eligible: int | bytes
     """The actions that could have been chosen: a number for the first so many, else a bit mask."""
+    nonce: int
+    """The random number from which the choice was drawn."""
     state: int
-    """The record of the log up to which the policy had read when the choice was drawn."""
+    """The position in the log of the state from which the choice was drawn."""
     key: str | None = None
     request: bytes = b""
     """A digest of the request, so that its key is not used for another one."""
+    first: int = 0
+    """For a sticky unit, the decision that first gave it this action; else 0."""
+    features: bytes = b""
+    """What the policy used of the context, for policies that use any."""
 
     @property
-    def decided_at(self) -> int:
-        """When the decision was made, under the name that feedback has for it."""
-        return self.recorded_at
+    def mode(self) -> Mode:
+        """How it was chosen."""
+        return MODES[self.mode_index]
 
 
-class Signalled(LogEvent, frozen=True, tag="signal"):
-    """A signal was seen."""
+class Feedback(LogEvent, frozen=True, tag=2):
+    """Something was observed of a decision, or corrected, or the decision was never shown."""
 
-    round: int
+    config: int
     event_id: str
-    decided_at: int
-    """When its decision was made, according to the decision id."""
-    signal: int
-    occurred_at: str | None = None
-    """As it was sent."""
-
-
-class Rewarded(LogEvent, frozen=True, tag="reward"):
-    """A reward came, or a correction of one."""
-
-    round: int
-    event_id: str
-    decided_at: int
-    kind: Literal["reward", "adjust", "retract"]
+    stage: int
+    verb_index: int
     value: float
+    """The index of a signal, or a reward; 0 where there is none."""
     target: str | None = None
-    occurred_at: str | None = None
-    """As it was sent."""
+    """The `event_id` of the reward that a correction changes."""
     occurred: int | None = None
-    """The same moment in microseconds."""
+    """When it happened, as the client says, in microseconds."""
+
+    @property
+    def verb(self) -> FeedbackVerb:
+        """What it does."""
+        return FEEDBACK_VERBS[self.verb_index]
 
 
-class Erased(LogEvent, frozen=True, tag="erased"):
+class Erased(LogEvent, frozen=True, tag=3):
     """A unit was erased: its decisions stay, and name nobody."""
 
     decisions: int
 
 
-class KeyMade(LogEvent, frozen=True, tag="key"):
+class KeyMade(LogEvent, frozen=True, tag=4):
     """A key was made; its secret is not here."""
 
     id: str
@@ -136,33 +168,54 @@ class KeyMade(LogEvent, frozen=True, tag="key"):
     digest: bytes
 
 
-class KeyRevoked(LogEvent, frozen=True, tag="revoked"):
+class KeyRevoked(LogEvent, frozen=True, tag=5):
     """A key is not valid any more."""
 
     id: str
 
 
-class SecretMade(LogEvent, frozen=True, tag="secret"):
+class SecretMade(LogEvent, frozen=True, tag=6):
     """A new secret signs decision ids from here on; ids signed by old ones stay valid."""
 
     id: int
     secret: bytes
 
 
-Feedback: TypeAlias = Signalled | Rewarded
-OfDecision: TypeAlias = Decided | Feedback
-AnyEvent: TypeAlias = (
-    Created
-    | Changed
-    | Refitted
-    | Decided
-    | Signalled
-    | Rewarded
-    | Erased
-    | KeyMade
-    | KeyRevoked
-    | SecretMade
-)
+AnyEvent: TypeAlias = Configured | Decided | Feedback | Erased | KeyMade | KeyRevoked | SecretMade
 
 encode_event = msgspec.msgpack.Encoder().encode
 decode_event = msgspec.msgpack.Decoder(AnyEvent).decode
+
+
+class Record(NamedTuple):
+    """One entry of the log."""
+
+    seq: int
+    campaign: int
+    decision: int
+    """The number of the decision that it is about (its own seq for a decision), else 0."""
+    event: AnyEvent
+
+    @property
+    def recorded_at(self) -> int:
+        """When it was recorded, in microseconds of log time."""
+        return self.seq // SLOTS
+
+
+class DecisionRecords(NamedTuple):
+    """All records of one decision, in log order."""
+
+    number: int
+    rank: int
+    """Its round t: how many decisions of its campaign come before it."""
+    decided: Decided
+    feedback: list[Record]
+
+    @property
+    def decided_at(self) -> int:
+        """When it was made, in microseconds of log time."""
+        return self.number // SLOTS
+
+    def before(self, seq: int) -> DecisionRecords:
+        """Return the records below a seq."""
+        return self._replace(feedback=[one for one in self.feedback if one.seq < seq])

@@ -21,7 +21,7 @@ def new_key() -> str:
     return KEY_PREFIX + secrets.token_urlsafe(32)
 
 
-def key_event(recorded_at: int, key: str, name: str, scopes: tuple[Scope, ...]) -> KeyMade:
+def key_event(key: str, name: str, scopes: tuple[Scope, ...]) -> KeyMade:
     """Return the record that makes a key valid."""
     if (
         len(key) < MIN_KEY_LENGTH
@@ -33,7 +33,7 @@ def key_event(recorded_at: int, key: str, name: str, scopes: tuple[Scope, ...]) 
             f"leave it out to have one made"
         )
     digest = _digest(key)
-    return KeyMade(recorded_at, digest.hex()[:12], name, tuple(sorted(set(scopes))), digest)
+    return KeyMade(digest.hex()[:12], name, tuple(sorted(set(scopes))), digest)
 
 
 class Keyring:
@@ -42,10 +42,12 @@ class Keyring:
     def __init__(self) -> None:
         """Begin without keys."""
         self._keys: dict[bytes, KeyMade] = {}
+        self._made_at: dict[str, int] = {}
 
-    def add(self, event: KeyMade) -> None:
-        """Add a key."""
+    def add(self, event: KeyMade, made_at: int) -> None:
+        """Add a key that was made at a moment."""
         self._keys[event.digest[:8]] = event
+        self._made_at[event.id] = made_at
 
     def revoke(self, key_id: str) -> None:
         """Remove a key."""
@@ -69,9 +71,15 @@ class Keyring:
 
     def views(self) -> list[KeyView]:
         """List the keys, without their secrets."""
+        events = sorted(self._keys.values(), key=lambda event: self._made_at[event.id])
         return [
-            KeyView(event.id, event.name, list(event.scopes), format_timestamp(event.recorded_at))
-            for event in sorted(self._keys.values(), key=lambda event: event.recorded_at)
+            KeyView(
+                event.id,
+                event.name,
+                list(event.scopes),
+                format_timestamp(self._made_at[event.id]),
+            )
+            for event in events
         ]
 
     def admins(self) -> int:

@@ -1,28 +1,41 @@
 """The outcome of one decision: a pure function of its records in the log, in any order.
 
-A decision has two windows, which close by server time. Silence is not an outcome until its
-window closes: what arrives early (clicks, conversions) is held until then, because what does
-not happen never arrives, and counting arrivals alone would overstate them. Where silence is
-"unknown", every outcome is reported, and enters on arrival.
+A decision passes stages: an early signal, and at the end the reward. Each has a window, which
+closes by log time. Silence is not an outcome until its window closes: what arrives early (clicks,
+conversions) is held until then, because what does not happen never arrives, and counting arrivals
+alone would overstate them. Where silence is "unknown", every outcome is reported, and enters on
+arrival. A decision that was voided, because it was never shown, has no outcome.
+
+These functions say what is right, from all records at once. `running.Running` says the same from
+one record after the other.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from foretell.service.model.events import (
+    ADJUST,
+    OBSERVED,
+    VOID,
     CampaignConfig,
-    Decided,
+    DecisionRecords,
     Feedback,
     KeptWindows,
-    Rewarded,
-    Signalled,
+    Record,
 )
 
 WINDOW_GRID = 10_000
 """Windows close on whole multiples of so many microseconds, many at a time."""
+Outcome: TypeAlias = tuple[float | None, ...]
+"""What counts at each stage: signals as their index, then the reward; None while it is open.
+
+A stage has an outcome only once the stage before it has one.
+"""
+Closed: TypeAlias = tuple[bool, ...]
+"""For each stage, whether its window is closed."""
 
 
 class Window(NamedTuple):
@@ -45,168 +58,132 @@ class Window(NamedTuple):
         return -(-(decided_at + length) // WINDOW_GRID) * WINDOW_GRID
 
 
-class Rules(NamedTuple):
-    """When silence becomes an outcome."""
+class StageRule(NamedTuple):
+    """When silence becomes an outcome at a stage, and which."""
 
-    signal_window: Window
-    reward_window: Window
-    signal_default: bool
-    reward_default: bool
-    default_reward: float
+    window: Window
+    waits: bool
+    """Whether silence is an outcome: then nothing counts before the window closes."""
+    default: float
+
+
+class Rules(NamedTuple):
+    """The rules of every stage."""
+
+    stages: tuple[StageRule, ...]
 
     @classmethod
     def of(cls, config: CampaignConfig) -> Rules:
         """Return the rules of a campaign."""
         return cls(
-            signal_window=Window.of(config.signal_window, config.kept_signal_windows),
-            reward_window=Window.of(config.reward_window, config.kept_reward_windows),
-            signal_default=config.signal_silence == "default",
-            reward_default=config.reward_silence == "default",
-            default_reward=config.default_reward,
+            tuple(
+                StageRule(
+                    Window.of(stage.window, stage.kept_windows),
+                    stage.silence == "default",
+                    stage.default,
+                )
+                for stage in config.stages
+            )
         )
 
-    def signal_due(self, decided_at: int) -> int:
-        """Return the moment at which the signal window of a decision closes."""
-        return self.signal_window.closes(decided_at)
+    def due(self, stage: int, decided_at: int) -> int:
+        """Return the moment at which a window of a decision closes."""
+        return self.stages[stage].window.closes(decided_at)
 
-    def reward_due(self, decided_at: int) -> int:
-        """Return the moment at which the reward window of a decision closes."""
-        return self.reward_window.closes(decided_at)
+    def dues(self, decided_at: int) -> tuple[int, ...]:
+        """Return the moments at which the windows of a decision close."""
+        return tuple(rule.window.closes(decided_at) for rule in self.stages)
 
-
-class FeedbackRecord(NamedTuple):
-    """A record of the log about a decision."""
-
-    seq: int
-    event: Feedback
+    def closed_by(self, decided_at: int, now: int) -> Closed:
+        """Return which windows of a decision are closed at a moment."""
+        return tuple(due <= now for due in self.dues(decided_at))
 
 
-class DecisionRecords(NamedTuple):
-    """All records of one decision, in log order."""
-
-    decided: Decided
-    feedback: list[FeedbackRecord]
-
-    def until(self, seq: int) -> DecisionRecords:
-        """Return the records up to one."""
-        return DecisionRecords(
-            self.decided, [record for record in self.feedback if record.seq <= seq]
-        )
-
-
-class Outcome(NamedTuple):
-    """The signal and the natural reward that count; None while they are not settled.
-
-    A reward counts only once its signal does.
-    """
-
-    signal: int | None
-    reward: float | None
+def outcome_of(rules: Rules, records: DecisionRecords, closed: Closed) -> Outcome:
+    """Return the outcome of a decision: the strongest signals, and the sum of its rewards."""
+    if any(is_void(record) for record in records.feedback):
+        return (None,) * len(rules.stages)
+    outcome: list[float | None] = []
+    for stage, rule in enumerate(rules.stages):
+        open_before = bool(outcome) and outcome[-1] is None
+        if open_before or (rule.waits and not closed[stage]):
+            outcome.append(None)
+        elif stage < len(rules.stages) - 1:
+            outcome.append(_signal(rules, records, stage))
+        else:
+            outcome.append(_reward(rule, rewards(records.feedback, stage)))
+    return tuple(outcome)
 
 
-NO_OUTCOME = Outcome(None, None)
-
-
-def outcome_of(
-    rules: Rules, records: DecisionRecords, now: int, reward_now: int | None = None
-) -> Outcome:
-    """Return the outcome of a decision: the strongest signal, and the sum of its rewards.
-
-    `reward_now` is another time for the reward window: of two windows that close at the same
-    moment, that of the signal is the first.
-    """
-    signal = _signal(rules, records, now)
-    if signal is None:
-        return NO_OUTCOME
-    return Outcome(
-        signal, settled_reward(rules, records, now if reward_now is None else reward_now)
-    )
-
-
-def _signal(rules: Rules, records: DecisionRecords, now: int) -> int | None:
-    due = rules.signal_due(records.decided.decided_at)
-    if rules.signal_default and now < due:
-        return None
-    seen = [event for _, event in records.feedback if isinstance(event, Signalled)]
-    timely = [event.signal for event in seen if event.recorded_at < due]
-    counted = timely or [event.signal for event in seen]
+def _signal(rules: Rules, records: DecisionRecords, stage: int) -> float | None:
+    """Return the strongest signal that came within the window, else the strongest of all."""
+    due = rules.due(stage, records.decided_at)
+    seen = signals(records.feedback, stage)
+    counted = [value for at, value in seen if at < due] or [value for _, value in seen]
     if counted:
         return max(counted)
-    return 0 if rules.signal_default else None
+    rule = rules.stages[stage]
+    return int(rule.default) if rule.waits else None
 
 
-def settled_reward(rules: Rules, records: DecisionRecords, now: int) -> float | None:
-    """Return the natural reward of a decision, whatever its signal; None while it is open."""
-    if rules.reward_default and now < rules.reward_due(records.decided.decided_at):
-        return None
-    total = total_reward(rewards(records.feedback))
-    return rules.default_reward if total is None and rules.reward_default else total
+def _reward(rule: StageRule, rewarded: Sequence[Record]) -> float | None:
+    total = total_reward(rewarded)
+    return rule.default if total is None and rule.waits else total
 
 
-def rewards(records: Iterable[FeedbackRecord]) -> list[Rewarded]:
-    """Return the rewards and corrections among records."""
-    return [event for _, event in records if isinstance(event, Rewarded)]
+def is_void(record: Record) -> bool:
+    """Return whether a record says that its decision was never shown."""
+    return isinstance(record.event, Feedback) and record.event.verb_index == VOID
 
 
-def total_reward(events: Sequence[Rewarded]) -> float | None:
+def signals(records: Iterable[Record], stage: int) -> list[tuple[int, int]]:
+    """Return the signals of a stage among records, each with the moment at which it came."""
+    return [
+        (record.recorded_at, int(record.event.value))
+        for record in records
+        if isinstance(record.event, Feedback)
+        and record.event.stage == stage
+        and record.event.verb_index == OBSERVED
+    ]
+
+
+def rewards(records: Iterable[Record], stage: int) -> list[Record]:
+    """Return the rewards and corrections among records: all feedback about the last stage."""
+    return [
+        record
+        for record in records
+        if isinstance(record.event, Feedback)
+        and record.event.stage == stage
+        and record.event.verb_index != VOID
+    ]
+
+
+def total_reward(records: Sequence[Record]) -> float | None:
     """Add up rewards after their corrections; None where no reward is left.
 
-    Of several corrections of one reward the last by (occurred_at, event_id) wins.
+    Of several corrections of one reward the last by (occurred, event_id) wins.
     """
-    values = {event.event_id: event.value for event in events if event.kind == "reward"}
-    if not values:
-        return None
-    corrections = [event for event in events if event.target in values]
-    for event in sorted(corrections, key=_order):
-        values[event.target or ""] = event.value if event.kind == "adjust" else math.nan
+    events = [(record, record.event) for record in records if isinstance(record.event, Feedback)]
+    values = {event.event_id: event.value for _, event in events if event.verb_index == OBSERVED}
+    corrections = [(correction_order(record), event) for record, event in events if event.target]
+    for _, event in sorted(corrections, key=lambda one: one[0]):
+        if event.target in values:
+            values[event.target] = event.value if event.verb_index == ADJUST else math.nan
     left = [value for value in values.values() if not math.isnan(value)]
     return math.fsum(left) if left else None
 
 
-def lacks_target(event: Rewarded, events: Sequence[Rewarded]) -> bool:
-    """Return whether an event corrects a reward that is not among the others."""
-    return event.kind != "reward" and all(
-        one.kind != "reward" or one.event_id != event.target for one in events
-    )
+def correction_order(record: Record) -> tuple[int, str]:
+    """Return what orders the corrections of one reward: when each happened, and its id."""
+    event = record.event
+    assert isinstance(event, Feedback)  # noqa: S101  (only feedback corrects)
+    return record.recorded_at if event.occurred is None else event.occurred, event.event_id
 
 
-def unmatched(events: Sequence[Rewarded]) -> int:
-    """Count the corrections whose reward has not come."""
-    return sum(lacks_target(event, events) for event in events)
-
-
-def _order(event: Rewarded) -> tuple[int, str]:
-    return event.recorded_at if event.occurred is None else event.occurred, event.event_id
-
-
-def first_signal(rules: Rules, records: DecisionRecords) -> int | None:
-    """Return the first signal that came within the window."""
-    due = rules.signal_due(records.decided.decided_at)
-    for _, event in records.feedback:
-        if isinstance(event, Signalled) and event.recorded_at < due:
-            return event.signal
-    return None
-
-
-def first_reward(rules: Rules, records: DecisionRecords) -> float | None:
-    """Return the reward of a decision when it first had one."""
-    due = rules.reward_due(records.decided.decided_at)
-    if rules.reward_default:
-        timely = [event for event in rewards(records.feedback) if event.recorded_at < due]
-        total = total_reward(timely)
-        return rules.default_reward if total is None else total
-    seen: list[Rewarded] = []
-    for event in rewards(records.feedback):
-        seen.append(event)
-        total = total_reward(seen)
-        if total is not None:
-            return total
-    return None
-
-
-def timely(rules: Rules, records: DecisionRecords) -> DecisionRecords:
-    """Return the records that had come when the signal window closed."""
-    due = rules.signal_due(records.decided.decided_at)
-    return DecisionRecords(
-        records.decided, [record for record in records.feedback if record.event.recorded_at < due]
+def lacks_target(event: Feedback, rewarded: Sequence[Record]) -> bool:
+    """Return whether an event corrects a reward that is not among the rewards."""
+    return event.target is not None and all(
+        one.event.event_id != event.target or one.event.verb_index != OBSERVED
+        for one in rewarded
+        if isinstance(one.event, Feedback)
     )

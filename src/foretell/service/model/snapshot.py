@@ -1,98 +1,81 @@
-"""Snapshots: a campaign as bytes, as of a record, so that a start need not read the whole log."""
+"""Saved states: a campaign as bytes, at a position, so that a start need not read the whole log."""
 
 from __future__ import annotations
 
-import hashlib
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
+from foretell.policies.registry import entry, policy
 from foretell.policies.state import leaves
-from foretell.service.model.campaign import Campaign
-from foretell.service.model.delivered import LastRefit
-from foretell.service.model.events import CampaignConfig
+from foretell.service.model.campaign import FOLD_VERSION, Campaign
+from foretell.service.model.events import SLOTS, CampaignConfig
+from foretell.service.model.running import LastRefit
 
+GRID = 100_000 * SLOTS
+"""States are saved and compared at positions that are whole multiples of so much: of 100 ms."""
 Packed = tuple[str, list[int], bytes]
 
 
 class Snapshot(Struct, array_like=True):
     """All that a campaign knows."""
 
-    version: str
     config: CampaignConfig
-    seq: int
-    cursors: tuple[int, ...]
-    refit: LastRefit
+    version: int
+    position: int
+    decided: int
+    cursors: list[int]
+    passed: list[int]
+    last_refit: LastRefit
     state: dict[str, Packed]
     counters: dict[str, Packed]
 
 
-FOLD_MODULES = ("campaign", "capabilities", "counters", "delivered", "outcome", "prefetch")
-"""The modules that compute a state from a log."""
-CURSORS = (
-    "as_of",
-    "decided",
-    "signal_cursor",
-    "reward_cursor",
-    "signal_next",
-    "reward_next",
-)
+def next_on_grid(position: int) -> int:
+    """Return the first position at which a state may be saved.
+
+    >>> next_on_grid(1) == next_on_grid(GRID) == GRID
+    True
+    """
+    return -(-position // GRID) * GRID
+
+
+def state_version(config: CampaignConfig) -> str:
+    """Return the version of the states of a campaign: that of the fold and that of its policy."""
+    known = entry(policy(config.policy))
+    return f"{FOLD_VERSION}/{known.name}/{known.version}"
 
 
 def pack(campaign: Campaign) -> bytes:
     """Return a campaign as bytes."""
     return msgspec.msgpack.encode(
         Snapshot(
-            policy_version(),
             campaign.config,
-            campaign.seq,
-            tuple(getattr(campaign, name) for name in CURSORS),
-            campaign.refit,
+            campaign.version,
+            campaign.position,
+            campaign.decided,
+            campaign.cursors,
+            campaign.passed,
+            campaign.last_refit,
             {name: _packed(value) for name, value in leaves(campaign.state)},
             {name: _packed(value) for name, value in campaign.counters.arrays().items()},
         )
     )
 
 
-def unpack(body: bytes) -> Campaign | None:
-    """Return the campaign; None where it was packed by policies of another version."""
+def unpack(body: bytes) -> Campaign:
+    """Return the campaign of a state that was packed by the same version."""
     snapshot = msgspec.msgpack.decode(body, type=Snapshot)
-    if snapshot.version != policy_version():
-        return None
     campaign = Campaign(snapshot.config)
-    campaign.seq, campaign.refit = snapshot.seq, snapshot.refit
-    for name, value in zip(CURSORS, snapshot.cursors, strict=True):
-        setattr(campaign, name, value)
+    for name in ("version", "position", "decided", "cursors", "passed", "last_refit"):
+        setattr(campaign, name, getattr(snapshot, name))
     for name, value in leaves(campaign.state):
         if isinstance(value, np.ndarray):
             value[...] = _unpacked(snapshot.state[name])
     campaign.counters.restore({name: _unpacked(one) for name, one in snapshot.counters.items()})
     return campaign
-
-
-def digest(body: bytes) -> bytes:
-    """Return the digest by which a stored snapshot is checked."""
-    return hashlib.sha256(body).digest()
-
-
-@cache
-def policy_version() -> str:
-    """Digest the source of the policies and of the model, which define what a state means."""
-    here = Path(__file__).parent
-    package = here.parents[1]
-    sources = [
-        *sorted((package / "policies").rglob("*.py")),
-        package / "types.py",
-        *(here / f"{name}.py" for name in FOLD_MODULES),
-    ]
-    digested = hashlib.sha256()
-    for source in sources:
-        digested.update(source.name.encode() + b"\0" + source.read_bytes())
-    return digested.hexdigest()[:16]
 
 
 def _packed(value: Any) -> Packed:

@@ -26,4 +26,4 @@ def signal_changes(active: ActiveCampaign) -> protocol.SignalChanges:
                     signal_rates(config, counts[stretch : edges[number + 2]].sum(axis=0)),
                 )
             )
-    return protocol.SignalChanges(config.name, found)
+    return protocol.SignalChanges(config.name, format_timestamp(active.campaign.as_of), found)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from foretell import protocol
-from foretell.service.model.events import CampaignConfig, Rewarded, Signalled
-from foretell.service.model.outcome import DecisionRecords, Rules, outcome_of
+from foretell.service.model.events import OBSERVED, CampaignConfig, DecisionRecords, Feedback
+from foretell.service.model.outcome import Rules, outcome_of, rewards, signals
+from foretell.service.model.timestamps import format_timestamp
 from foretell.stats.delay_curves import delay_curve
 
 
@@ -24,30 +25,26 @@ def delay_report(
     total = 0
     for records in decisions:
         total += 1
-        signal = outcome_of(rules, records, now).signal
+        decided_at = records.decided_at
+        signal = outcome_of(rules, records, rules.closed_by(decided_at, now))[0]
         if signal is None:
             continue
-        settled[signal] += 1
-        decided_at = records.decided.decided_at
-        for event in _first_events(records, signal):
-            ages = signal_ages if isinstance(event, Signalled) else reward_ages
-            ages[signal].append((event.recorded_at - decided_at) / 1e6)
+        settled[int(signal)] += 1
+        signalled = [at for at, one in signals(records.feedback, 0) if one == signal]
+        rewarded = [
+            record.recorded_at
+            for record in rewards(records.feedback, len(rules.stages) - 1)
+            if isinstance(record.event, Feedback) and record.event.verb_index == OBSERVED
+        ]
+        for ages, moments in ((signal_ages, signalled), (reward_ages, rewarded)):
+            ages[int(signal)] += [(at - decided_at) / 1e6 for at in moments[:1]]
     return protocol.DelayReport(
         config.name,
+        format_timestamp(now),
         total,
         [_curve(*one) for one in zip(config.signals, settled, signal_ages, strict=True)],
         [_curve(*one) for one in zip(config.signals, settled, reward_ages, strict=True)],
     )
-
-
-def _first_events(records: DecisionRecords, signal: int) -> Iterable[Signalled | Rewarded]:
-    """Return the first event with a signal, and the first reward; corrections do not count."""
-    found: dict[type, Signalled | Rewarded] = {}
-    for _, event in records.feedback:
-        counts = event.signal == signal if isinstance(event, Signalled) else event.kind == "reward"
-        if counts:
-            found.setdefault(type(event), event)
-    return found.values()
 
 
 def _curve(signal: str, decisions: int, ages: list[float]) -> protocol.SignalDelays:

@@ -8,61 +8,78 @@ import msgspec
 import numpy as np
 
 from foretell import protocol
-from foretell.service.log.record import Record
 from foretell.service.model.active_campaign import ActiveCampaign
-from foretell.service.model.events import AnyEvent, CampaignConfig, Decided, Rewarded, Signalled
-from foretell.service.model.outcome import DecisionRecords, lacks_target, outcome_of, rewards
+from foretell.service.model.events import (
+    OBSERVED,
+    RETRACT,
+    VOID,
+    CampaignConfig,
+    Configured,
+    Decided,
+    DecisionRecords,
+    Feedback,
+    Record,
+    Stage,
+)
+from foretell.service.model.outcome import Rules, is_void, lacks_target, outcome_of, rewards
 from foretell.service.model.timestamps import format_timestamp
 
 
 def decision_history(
     decision_id: str,
     active: ActiveCampaign,
-    seq: int,
     records: DecisionRecords,
     context: bytes,
     policy: str,
 ) -> protocol.DecisionHistory:
     """Return all that is known about one decision, which `policy` made."""
     campaign, config, decided = active.campaign, active.config, records.decided
-    outcome = outcome_of(campaign.rules, records, campaign.as_of)
-    rules = campaign.rules
-    rewarded = rewards(records.feedback)
-    events = [_history_event(config, seq, decided, "accepted")]
-    for number, event in records.feedback:
-        due = rules.signal_due if isinstance(event, Signalled) else rules.reward_due
-        status: protocol.ReceiptStatus = (
-            "late" if event.recorded_at >= due(decided.decided_at) else "accepted"
-        )
-        if isinstance(event, Rewarded) and lacks_target(event, rewarded):
-            status = "parked"
-        events.append(_history_event(config, number, event, status))
+    rules, decided_at = campaign.rules, records.decided_at
+    outcome = outcome_of(rules, records, rules.closed_by(decided_at, campaign.as_of))
+    made = Record(records.number, active.number, records.number, decided)
     return protocol.DecisionHistory(
         decision_id=decision_id,
         campaign=config.name,
-        round=decided.round,
-        decided_at=format_timestamp(decided.decided_at),
+        as_of=format_timestamp(campaign.as_of),
+        round=records.rank,
+        decided_at=format_timestamp(decided_at),
         action=config.actions[decided.action],
         propensity=decided.propensity,
         mode=decided.mode,
         policy=policy,
         eligible=_eligible(config, decided),
-        signal=None if outcome.signal is None else config.signals[outcome.signal],
-        signal_due_at=format_timestamp(rules.signal_due(decided.decided_at)),
-        reward=outcome.reward,
-        reward_due_at=format_timestamp(rules.reward_due(decided.decided_at)),
+        voided=any(is_void(record) for record in records.feedback),
+        signal=None if outcome[0] is None else config.signals[int(outcome[0])],
+        signal_due_at=format_timestamp(rules.due(0, decided_at)),
+        reward=outcome[-1],
+        reward_due_at=format_timestamp(rules.due(-1, decided_at)),
         context=msgspec.json.decode(context) if context else None,
-        events=events,
+        events=[
+            _history_event(config, made, "accepted"),
+            *(
+                _history_event(config, record, _status(rules, records, record))
+                for record in records.feedback
+            ),
+        ],
     )
 
 
+def _status(rules: Rules, records: DecisionRecords, record: Record) -> protocol.ReceiptStatus:
+    event = record.event
+    assert isinstance(event, Feedback)  # noqa: S101  (only feedback is about a decision)
+    if lacks_target(event, rewards(records.feedback, len(rules.stages) - 1)):
+        return "parked"
+    late = record.recorded_at >= rules.due(event.stage, records.decided_at)
+    return "late" if late and not is_void(record) else "accepted"
+
+
 def _history_event(
-    config: CampaignConfig, seq: int, event: AnyEvent, status: protocol.ReceiptStatus
+    config: CampaignConfig, record: Record, status: protocol.ReceiptStatus
 ) -> protocol.HistoryEvent:
-    view = record_view(config, Record(seq, 0, event))
+    view = record_view(config, record)
     names = ("event_id", "signal", "value", "kind", "target", "occurred_at")
     return protocol.HistoryEvent(
-        seq,
+        view.seq,
         view.recorded_at,
         view.type,
         status=status,
@@ -75,26 +92,68 @@ def record_view(
 ) -> protocol.RecordView:
     """Return a record with names in place of numbers; the id is that of its decision."""
     event = record.event
-    body: dict[str, Any] = {
-        name: value
-        for name, value in msgspec.structs.asdict(event).items()
-        if value is not None
-        and name not in ("recorded_at", "request", "occurred", "decided_at", "secret", "digest")
-    }
+    if isinstance(event, Decided):
+        kind, body = "decision", _decided(config, event)
+    elif isinstance(event, Feedback):
+        kind, body = _feedback(config, event)
+    elif isinstance(event, Configured):
+        kind, body = _configured(event)
+    else:
+        kind, body = "erased", msgspec.structs.asdict(event)
     if decision_id is not None:
         body["decision_id"] = decision_id
-    if isinstance(event, Decided):
-        body["action"] = config.actions[event.action]
-        body["eligible"] = _eligible(config, event)
-    elif isinstance(event, Signalled):
-        body["signal"] = config.signals[event.signal]
-    elif isinstance(event, Rewarded) and event.kind == "retract":
-        del body["value"]
-    if "config" in body:
-        body["config"] = msgspec.structs.asdict(body["config"])
-        del body["config"]["seed"]  # whoever knows it can predict every choice
-    kind = str(type(event).__struct_config__.tag)
-    return protocol.RecordView(record.seq, format_timestamp(event.recorded_at), kind, body)
+    known = {name: value for name, value in body.items() if value is not None}
+    return protocol.RecordView(str(record.seq), format_timestamp(record.recorded_at), kind, known)
+
+
+def _decided(config: CampaignConfig, event: Decided) -> dict[str, Any]:
+    return {
+        "config": event.config,
+        "action": config.actions[event.action],
+        "propensity": event.propensity,
+        "mode": event.mode,
+        "eligible": _eligible(config, event),
+        "state": str(event.state),
+        "key": event.key,
+        "first": str(event.first) if event.first else None,
+    }
+
+
+def _feedback(config: CampaignConfig, event: Feedback) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {
+        "config": event.config,
+        "event_id": event.event_id,
+        "target": event.target,
+        "occurred_at": None if event.occurred is None else format_timestamp(event.occurred),
+    }
+    if event.verb_index == VOID:
+        return "void", body
+    if event.stage < len(config.stages) - 1:
+        return "signal", body | {"signal": config.signals[int(event.value)]}
+    kind = "reward" if event.verb_index == OBSERVED else event.verb
+    value = None if event.verb_index == RETRACT else event.value
+    return "reward", body | {"kind": kind, "value": value}
+
+
+def _configured(event: Configured) -> tuple[str, dict[str, Any]]:
+    kind = "changed" if event.refit_from is None else "refit"
+    if event.version == 1:
+        kind = "created"
+    config = msgspec.to_builtins(event.config)
+    fields = dict(zip(CampaignConfig.__struct_fields__, config, strict=True))
+    del fields["seed"]  # whoever knows it can predict every choice
+    fields["stages"] = [
+        dict(zip(Stage.__struct_fields__, stage, strict=True)) for stage in fields["stages"]
+    ]
+    refit_from = None if event.refit_from is None else str(event.refit_from)
+    body = {
+        "version": event.version,
+        "config": fields,
+        "why": event.why,
+        "state_version": event.state_version,
+        "refit_from": refit_from,
+    }
+    return kind, body
 
 
 def _eligible(config: CampaignConfig, decided: Decided) -> list[str]:

@@ -18,7 +18,7 @@ def timeseries(active: ActiveCampaign) -> protocol.Timeseries:
     points = []
     filled = np.flatnonzero(counters.decided.sum(axis=1))
     for stretch in range(int(filled[-1]) + 1 if filled.size else 0):
-        paid, grains = (int(one) for one in counters.rewarded[stretch])
+        paid, grains, voided = (int(one) for one in counters.rewarded[stretch])
         decisions = counters.decided[stretch]
         points.append(
             protocol.SeriesPoint(
@@ -35,7 +35,8 @@ def timeseries(active: ActiveCampaign) -> protocol.Timeseries:
                 },
                 rewards=paid,
                 reward=natural_reward(config, grains / GRAIN / paid) if paid else None,
-                mature=paid == int(decisions.sum()),
+                mature=paid + voided == int(decisions.sum()),
             )
         )
-    return protocol.Timeseries(config.name, width / 1e6, points)
+    as_of = format_timestamp(active.campaign.as_of)
+    return protocol.Timeseries(config.name, as_of, width / 1e6, points)

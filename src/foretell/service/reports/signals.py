@@ -7,6 +7,7 @@ from typing import Any
 from foretell import protocol
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.events import CampaignConfig
+from foretell.service.model.timestamps import format_timestamp
 from foretell.stats.estimate import Estimate, estimate_signal
 
 
@@ -21,7 +22,8 @@ def signal_table(active: ActiveCampaign) -> protocol.SignalTable:
         )
         for index, action in enumerate(config.actions)
     ]
-    return protocol.SignalTable(config.name, rows, signal_rows(active))
+    as_of = format_timestamp(active.campaign.as_of)
+    return protocol.SignalTable(config.name, as_of, rows, signal_rows(active))
 
 
 def signal_rows(active: ActiveCampaign) -> list[protocol.SignalReportRow]:

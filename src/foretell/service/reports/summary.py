@@ -10,7 +10,7 @@ from foretell.service.reports.signals import natural_estimate, signal_estimates,
 from foretell.stats.estimate import estimate_action
 
 
-def campaign_report(active: ActiveCampaign, head: int) -> protocol.CampaignReport:
+def campaign_report(active: ActiveCampaign) -> protocol.CampaignReport:
     """Return the report of a campaign."""
     campaign, config, counters = active.campaign, active.config, active.campaign.counters
     counts = protocol.ReportCounts(
@@ -18,8 +18,9 @@ def campaign_report(active: ActiveCampaign, head: int) -> protocol.CampaignRepor
     )
     counts.duplicates = active.counts.get("duplicates", 0)
     counts.rejected = active.counts.get("rejected", 0)
-    counts.open_signals = campaign.decided - int(counters.seen.sum())
-    counts.open_rewards = campaign.decided - int(counters.paid.sum())
+    shown = campaign.decided - counts.voided
+    counts.open_signals = shown - int(counters.seen.sum())
+    counts.open_rewards = shown - int(counters.paid.sum())
     return protocol.CampaignReport(
         campaign=config.name,
         status=config.status,
@@ -27,7 +28,9 @@ def campaign_report(active: ActiveCampaign, head: int) -> protocol.CampaignRepor
         counts=counts,
         actions=_actions(active),
         signals=signal_rows(active),
-        log=protocol.LogReport(head, format_timestamp(campaign.as_of), campaign.digest()),
+        log=protocol.LogReport(
+            str(campaign.position), format_timestamp(campaign.as_of), campaign.digest()
+        ),
     )
 
 

@@ -12,13 +12,13 @@ import apsw
 import pytest
 
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
-from foretell.service.engine import Engine
-from foretell.service.log.sqlite import connection as schema
+from foretell.service.log.open import back_up_log, open_log, open_reader
+from foretell.service.log.sqlite import connection as connections
 from foretell.service.log.sqlite import lock as locks
-from foretell.service.log.sqlite.backup import back_up
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.lock import Lock
+from foretell.service.log.sqlite.restore import back_up
 
 
 def foreign(path: Path, mode: str = "delete") -> None:
@@ -27,12 +27,23 @@ def foreign(path: Path, mode: str = "delete") -> None:
         connection.execute("CREATE TABLE invoices (id)")
 
 
+def old_format(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE events (seq INTEGER PRIMARY KEY, campaign, round, body)")
+        connection.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value)")
+        connection.execute("INSERT INTO meta VALUES ('format', 2)")
+
+
 STRANGE: dict[str, Callable[[Path], object]] = {
     "text": lambda path: path.write_text("no database " * 500, "utf-8"),
     "foreign": foreign,
     "foreign, with a journal": lambda path: foreign(path, "wal"),
     "folder": lambda path: path.mkdir(),
 }
+
+
+async def open_and_close(path: str) -> None:
+    await (await open_log(path)).close()
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -44,15 +55,25 @@ def test_what_is_no_database_of_ours_stays_as_it_is(tmp_path: Path, kind: str) -
     STRANGE[kind](tmp_path / "some.db")
     before = content(tmp_path)
     with pytest.raises(ForetellError, match=r"some\.db' is "):
-        asyncio.run(Engine.open(tmp_path / "some.db"))
+        asyncio.run(open_and_close(str(tmp_path / "some.db")))
     assert content(tmp_path) == before
 
 
-@pytest.mark.parametrize("name", [":memory:", "a\0b"])
-def test_a_database_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize("write", [True, False])
+def test_a_database_of_the_old_format_is_refused_in_one_sentence(
+    tmp_path: Path, write: bool
+) -> None:
+    old_format(tmp_path / "some.db")
+    before = content(tmp_path)
+    with pytest.raises(InvalidInput, match=r"before 0\.1.*begin with another database"):
+        connect(str(tmp_path / "some.db"), write=write)
+    assert content(tmp_path) == before
+
+
+def test_a_database_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput, match="a database is a file"):
-        asyncio.run(Engine.open(name))
+        asyncio.run(open_and_close("a\0b"))
     assert content(tmp_path) == {}
 
 
@@ -73,18 +94,30 @@ def test_what_is_no_database_of_ours_is_not_read_either(
 def test_another_format_is_not_read_either(tmp_path: Path) -> None:
     path = str(tmp_path / "some.db")
     with closing(connect(path, write=True)) as connection:
-        connection.execute("UPDATE meta SET value = 7 WHERE name = 'format'")
+        connection.execute("UPDATE meta SET value = 7 WHERE name = 'log_format'")
     with pytest.raises(InvalidInput, match="has the format 7"):
         check_database(path)
+
+
+def test_a_database_that_is_not_there_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="there is no database"), open_reader("none.db"):
+        pass
+    with pytest.raises(InvalidInput, match="there is no database"):
+        back_up_log(str(tmp_path / "none.db"), str(tmp_path / "copy.db"))
 
 
 @pytest.mark.parametrize("error", [apsw.CantOpenError(), apsw.ReadOnlyError()])
 def test_a_folder_that_cannot_be_written_is_named_as_the_reason(error: apsw.Error) -> None:
     """SQLite needs to write next to a database to read it; root may write everywhere."""
-    read = schema._explained(error, "some.db", write=False)
+    read = connections._explained(error, "some.db", write=False)
     assert "cannot be read where it is" in str(read)
     assert "to a folder you can write to" in str(read)
-    assert "writable" in str(schema._explained(error, "some.db", write=True))
+    assert "writable" in str(connections._explained(error, "some.db", write=True))
+
+
+def test_a_new_database_can_be_read_by_nobody_else(tmp_path: Path) -> None:
+    connect(str(tmp_path / "some.db"), write=True).close()
+    assert (tmp_path / "some.db").stat().st_mode & 0o077 == 0
 
 
 def test_a_lock_that_its_holder_has_removed_is_none(

@@ -7,100 +7,43 @@ import errno
 import logging
 import os
 import shutil
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
-from foretell import protocol
 from foretell.errors import DamagedFile, InvalidInput
-from foretell.service.engine import Engine, queries
-from foretell.service.engine import engine as engine_module
-from foretell.service.log.sqlite import backup, restore
-from foretell.service.log.sqlite.campaign_reader import last_seq
+from foretell.service.log.errors import LogClosed
+from foretell.service.log.open import open_log, open_reader, restore_log
+from foretell.service.log.protocol import Log
+from foretell.service.log.sqlite import connection, database, restore
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.model.errors import LogClosed
-
-CAMPAIGN = protocol.NewCampaign("c", ["a", "b"], ["none", "click"], "ucb")
+from tests.service.log.engines import ADMIN, accepted, decide, open_again, read_all
 
 
-async def opened(path: Path, decisions: int, **options: Any) -> Engine:
-    engine = await Engine.open(path, compiled=False, **options)
-    await engine.create(CAMPAIGN)
-    await asyncio.gather(
-        *(engine.decide("c", protocol.DecisionRequest()) for _ in range(decisions))
-    )
-    return engine
+async def opened(path: Path, decisions: int, **options: Any) -> Log:
+    log = await open_log(str(path), **options)
+    await accepted(log, ADMIN)
+    await asyncio.gather(*(decide(log, nonce=n) for n in range(decisions)))
+    return log
 
 
-async def exported(engine: Engine) -> None:
-    async for _ in engine.export("c"):
-        await asyncio.sleep(0)
+def files(folder: Path) -> set[str]:
+    """Return the names in a folder, but for what a connection makes for itself."""
+    return {one.name for one in folder.iterdir() if not one.name.endswith(("-shm", "-wal"))}
 
 
-READS: dict[str, Callable[[Engine], Awaitable[Any]]] = {
-    "delays": lambda engine: engine.delays("c"),
-    "export": exported,
-    "refit": lambda engine: engine.refit("c"),
-}
+def count(path: Path) -> int:
+    with open_reader(str(path)) as reader:
+        return asyncio.run(reader.count_records())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", READS)
-def test_a_read_during_a_restore_ends_and_the_service_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr(queries, "EXPORT_PAGE", 20)
-
-    async def run() -> None:
-        engine = await opened(tmp_path / "a.db", 10)
-        await engine.backup(str(tmp_path / "copy.db"))
-        await asyncio.gather(*(engine.decide("c", protocol.DecisionRequest()) for _ in range(3000)))
-        readers, replace = [], engine._replace_log
-
-        async def read_meanwhile(part: str) -> None:
-            readers.append(asyncio.ensure_future(READS[name](engine)))
-            await asyncio.sleep(0)
-            assert not readers[0].done()
-            await replace(part)
-
-        monkeypatch.setattr(engine, "_replace_log", read_meanwhile)
-        await engine.restore(str(tmp_path / "copy.db"))
-        with pytest.raises(LogClosed):
-            await asyncio.wait_for(readers[0], 60)
-        assert engine.runtime.closed is None
-        await engine.decide("c", protocol.DecisionRequest())
-        assert (await engine.report("c")).counts.decisions == 11
-        await engine.close()
-
-    asyncio.run(run())
-
-
-def test_a_failure_of_the_log_before_closes_nothing(tmp_path: Path) -> None:
-    async def run() -> None:
-        engine = await opened(tmp_path / "a.db", 1)
-        await engine.backup(str(tmp_path / "copy.db"))
-        before = engine.runtime.log
-        await engine.restore(str(tmp_path / "copy.db"))
-        before.on_fail(OSError("the connection is closed"))
-        assert engine.runtime.closed is None
-        await engine.close()
-
-    asyncio.run(run())
-
-
-def test_what_was_damaged_before_is_no_longer_said(tmp_path: Path) -> None:
-    async def run() -> None:
-        engine = await opened(tmp_path / "a.db", 1)
-        await engine.backup(str(tmp_path / "copy.db"))
-        engine.maintenance.note_damage("record 3 is damaged")
-        await engine.restore(str(tmp_path / "copy.db"))
-        assert engine.maintenance.damage == []
-        await engine.close()
-
-    asyncio.run(run())
+def crashed(path: Path, copy: Path) -> None:
+    """Copy a database as a crash would leave it: its newest records in the journal."""
+    for ending in ("", "-wal"):
+        shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
+    assert Path(f"{copy}-wal").stat().st_size > 0
 
 
 @pytest.mark.parametrize(("copied", "running"), [(None, 1000.0), (1000.0, None), (10.0, 1000.0)])
@@ -111,25 +54,13 @@ def test_a_copy_of_another_speed_is_refused(
         one = await opened(tmp_path / "one.db", 1, time_scale=copied)
         await one.backup(str(tmp_path / "copy.db"))
         await one.close()
-        engine = await opened(tmp_path / "a.db", 3, time_scale=running)
+        log = await opened(tmp_path / "a.db", 3, time_scale=running)
         with pytest.raises(InvalidInput, match="different speeds"):
-            await engine.restore(str(tmp_path / "copy.db"))
-        assert (await engine.report("c")).counts.decisions == 3
-        await engine.close()
+            await log.restore(str(tmp_path / "copy.db"))
+        assert await log.count_records() == 4
+        await log.close()
 
     asyncio.run(run())
-
-
-def crashed(path: Path, copy: Path) -> None:
-    """Copy a database as a crash would leave it: its newest records in the journal."""
-    for ending in ("", "-wal"):
-        shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
-    assert Path(f"{copy}-wal").stat().st_size > 0
-
-
-def files(folder: Path) -> set[str]:
-    """Return the names in a folder, but for what a connection makes for itself."""
-    return {one.name for one in folder.iterdir() if not one.name.endswith(("-shm", "-wal"))}
 
 
 def test_what_is_in_the_journal_of_a_copy_is_restored_too(
@@ -139,30 +70,54 @@ def test_what_is_in_the_journal_of_a_copy_is_restored_too(
         one = await opened(tmp_path / "one.db", 20)
         crashed(tmp_path / "one.db", tmp_path / "copy.db")
         await one.close()
-        engine = await opened(tmp_path / "a.db", 3)
+        log = await opened(tmp_path / "a.db", 3)
         with caplog.at_level(logging.INFO, "foretell"):
-            assert (await engine.restore(str(tmp_path / "copy.db"))).head == 23
-        assert (await engine.report("c")).counts.decisions == 20
-        await engine.close()
+            await log.restore(str(tmp_path / "copy.db"))
+        assert await log.count_records() == 21
+        await log.close()
 
     asyncio.run(run())
-    assert last_seq(str(tmp_path / "a.db")) == 23
     (message,) = (one for one in caplog.messages if "restored" in one)
     kept = tmp_path / "a.db.before-restore"
-    assert "the last record was 6 and is now 23" in message
-    assert message.endswith(str(kept))
-    assert last_seq(str(kept)) == 6
+    assert message == f"restored; the old database is in {kept}"
+    assert (count(tmp_path / "a.db"), count(kept)) == (21, 4)
 
 
-def test_a_copy_without_an_admin_key_is_refused(tmp_path: Path) -> None:
+def test_an_empty_copy_is_refused(tmp_path: Path) -> None:
     async def run() -> None:
         connect(str(tmp_path / "copy.db"), write=True).close()
-        engine = await opened(tmp_path / "a.db", 3)
+        log = await opened(tmp_path / "a.db", 3)
         with pytest.raises(DamagedFile, match="its 0 records hold no admin key"):
-            await engine.restore(str(tmp_path / "copy.db"))
-        assert (await engine.report("c")).counts.decisions == 3
+            await log.restore(str(tmp_path / "copy.db"))
+        await decide(log)
         assert files(tmp_path) == {"a.db", "a.db.lock", "copy.db"}
-        await engine.close()
+        await log.close()
+
+    asyncio.run(run())
+
+
+def test_a_read_during_a_restore_ends_and_the_log_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        log = await opened(tmp_path / "a.db", 3000)
+        await log.backup(str(tmp_path / "copy.db"))
+
+        async def read() -> None:
+            while True:
+                await read_all(log)
+
+        reading = asyncio.create_task(read())
+        await asyncio.sleep(0)
+        await log.restore(str(tmp_path / "copy.db"))
+        if reading.done():
+            with pytest.raises(LogClosed):
+                reading.result()
+        else:
+            reading.cancel()
+        await decide(log)
+        assert await log.count_records() == 3002
+        await log.close()
 
     asyncio.run(run())
 
@@ -187,17 +142,15 @@ def test_a_restore_without_room_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def run() -> None:
-        engine = await opened(tmp_path / "a.db", 3)
-        await engine.backup(str(tmp_path / "copy.db"))
-        log = engine.runtime.log
-        monkeypatch.setattr(backup, "connect", lambda path, **how: Full(connect(path, **how)))
+        log = await opened(tmp_path / "a.db", 3)
+        await log.backup(str(tmp_path / "copy.db"))
+        monkeypatch.setattr(restore, "connect", lambda path, **how: Full(connect(path, **how)))
         with pytest.raises(OSError, match="No space left") as raised:
-            await engine.restore(str(tmp_path / "copy.db"))
+            await log.restore(str(tmp_path / "copy.db"))
         assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, str(tmp_path / "a.db"))
-        assert engine.runtime.log is log
-        await engine.decide("c", protocol.DecisionRequest())
+        await decide(log)
         assert files(tmp_path) == {"a.db", "a.db.lock", "copy.db"}
-        await engine.close()
+        await log.close()
 
     asyncio.run(run())
 
@@ -209,16 +162,21 @@ def test_a_copy_that_cannot_be_put_in_place_leaves_the_log_as_it_was(
         raise OSError(errno.EPERM, "no links here")
 
     async def run() -> None:
-        engine = await opened(tmp_path / "a.db", 3)
-        await engine.backup(str(tmp_path / "copy.db"))
-        await engine.decide("c", protocol.DecisionRequest())
+        log = await opened(tmp_path / "a.db", 3)
+        await log.backup(str(tmp_path / "copy.db"))
+        await decide(log)
+        tail = log.tail(0)
+        assert len((await anext(tail)).records) == 5
         monkeypatch.setattr(os, "link", refuse)
         with pytest.raises(OSError, match="no links here"):
-            await engine.restore(str(tmp_path / "copy.db"))
-        await engine.decide("c", protocol.DecisionRequest())
-        assert (await engine.report("c")).counts.decisions == 5
+            await log.restore(str(tmp_path / "copy.db"))
+        number = await decide(log)
+        while not (records := (await anext(tail)).records):
+            pass
+        assert [record.seq for record in records] == [number]
+        assert await log.count_records() == 6
         assert files(tmp_path) == {"a.db", "a.db.lock", "copy.db"}
-        await engine.close()
+        await log.close()
 
     asyncio.run(run())
 
@@ -227,34 +185,29 @@ def test_a_log_that_cannot_be_opened_after_a_restore_opens_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is tried again and again, and said once that it was in vain."""
-    monkeypatch.setattr(engine_module, "REOPEN_SECONDS", 0.001)
+    monkeypatch.setattr(database, "REOPEN_SECONDS", 0.001)
     tries = 0
 
     async def run() -> None:
-        engine = await opened(tmp_path / "a.db", 3)
-        await engine.backup(str(tmp_path / "copy.db"))
-        await engine.decide("c", protocol.DecisionRequest())
-        engine.maintenance.note_damage("record 3 is damaged")
-        really = engine._open_log
+        log = await opened(tmp_path / "a.db", 3)
+        await log.backup(str(tmp_path / "copy.db"))
+        await decide(log)
+        really = connection.open_connections
 
-        def fail_at_first() -> None:
+        def fail_at_first(path: str, **options: Any) -> Any:
             nonlocal tries
             tries += 1
             if tries < 20:
                 raise apsw.FullError("database or disk is full")
-            really()
+            return really(path, **options)
 
-        monkeypatch.setattr(engine, "_open_log", fail_at_first)
+        monkeypatch.setattr(database, "open_connections", fail_at_first)
         with pytest.raises(LogClosed, match="disk is full"):
-            await engine.restore(str(tmp_path / "copy.db"))
-        for _ in range(10_000):
-            await asyncio.sleep(0.001)
-            if engine.health().status == "ok":
-                break
-        await engine.decide("c", protocol.DecisionRequest())
-        assert (await engine.report("c")).counts.decisions == 4
-        assert engine.maintenance.damage == []
-        await engine.close()
+            await log.restore(str(tmp_path / "copy.db"))
+        await open_again(log)
+        await decide(log)
+        assert await log.count_records() == 5
+        await log.close()
 
     asyncio.run(run())
     assert tries == 20
@@ -264,49 +217,59 @@ def test_a_log_that_cannot_be_opened_after_a_restore_opens_by_itself(
 
 def test_two_restores_at_the_same_time_come_one_after_the_other(tmp_path: Path) -> None:
     async def run() -> None:
-        engine = await opened(tmp_path / "a.db", 3)
-        await engine.backup(str(tmp_path / "copy.db"))
+        log = await opened(tmp_path / "a.db", 3)
         copy = str(tmp_path / "copy.db")
-        done = await asyncio.gather(engine.restore(copy), engine.restore(copy))
-        assert [one.head for one in done] == [6, 6]
-        assert engine.health().status == "ok"
+        await log.backup(copy)
+        await decide(log)
+        await asyncio.gather(log.restore(copy), log.restore(copy))
+        assert await log.count_records() == 4
         assert files(tmp_path) >= {"a.db.before-restore", "a.db.before-restore-2"}
         assert "a.db.part" not in files(tmp_path)
-        await engine.close()
+        await log.close()
 
     asyncio.run(run())
 
 
 def test_a_journal_that_was_left_behind_is_not_mixed_with_a_copy(tmp_path: Path) -> None:
     async def run() -> None:
-        engine = await opened(tmp_path / "one.db", 20)
-        await engine.backup(str(tmp_path / "copy.db"))
+        log = await opened(tmp_path / "one.db", 20)
+        await log.backup(str(tmp_path / "copy.db"))
+        await decide(log)
         crashed(tmp_path / "one.db", tmp_path / "a.db")
-        await engine.close()
+        await log.close()
 
     asyncio.run(run())
     path = tmp_path / "a.db"
     path.unlink()
-    part = restore.stage_copy(str(tmp_path / "copy.db"), str(path))
-    assert restore.replace_database(part, str(path)) is None
+    restore_log(str(tmp_path / "copy.db"), str(path))
     assert not Path(f"{path}-wal").exists()
-    assert last_seq(str(path)) == 23
+    assert count(path) == 21
 
 
 def test_a_damaged_journal_is_kept_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def run() -> None:
-        engine = await opened(tmp_path / "one.db", 20)
-        await engine.backup(str(tmp_path / "copy.db"))
+        log = await opened(tmp_path / "one.db", 20)
+        await log.backup(str(tmp_path / "copy.db"))
         crashed(tmp_path / "one.db", tmp_path / "a.db")
-        await engine.close()
+        await log.close()
 
     asyncio.run(run())
     path = tmp_path / "a.db"
     journal = Path(f"{path}-wal").read_bytes()
     monkeypatch.setattr(restore, "count_lost_transactions", lambda _: 2)
-    part = restore.stage_copy(str(tmp_path / "copy.db"), str(path))
-    kept = restore.replace_database(part, str(path))
-    assert Path(f"{kept}-wal").read_bytes() == journal
-    assert last_seq(str(path)) == 23
+    restore_log(str(tmp_path / "copy.db"), str(path))
+    assert Path(f"{path}.before-restore-wal").read_bytes() == journal
+    assert count(path) == 21
+
+
+def test_a_log_that_a_server_uses_is_not_replaced(tmp_path: Path) -> None:
+    async def run() -> None:
+        log = await opened(tmp_path / "a.db", 3)
+        await log.backup(str(tmp_path / "copy.db"))
+        with pytest.raises(InvalidInput, match="another process writes"):
+            restore_log(str(tmp_path / "copy.db"), str(tmp_path / "a.db"))
+        await log.close()
+
+    asyncio.run(run())

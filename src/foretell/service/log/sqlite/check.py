@@ -1,118 +1,143 @@
-"""The check of a whole database: its pages, every record, the chain, contexts and snapshots."""
+"""The check of a whole database: its pages, every record, the chain, and what is next to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
 
 import apsw
 
+from foretell.service.log.chain import KeptLink, find_damage
+from foretell.service.log.errors import Damaged
+from foretell.service.log.protocol import LogCheck
 from foretell.service.log.record import (
-    LINK_BYTES,
-    ROOT,
-    STORED_COLUMNS,
-    event_of,
-    link_after,
+    UNREADABLE,
+    claim_number,
     personal_is_sound,
-    snapshot_is_sound,
+    state_is_sound,
 )
+from foretell.service.log.sqlite.appender import CLAIMS_MODULUS, RANK_EVERY, unit_claim
 from foretell.service.log.sqlite.connection import connect
+from foretell.service.log.sqlite.rows import COLUMNS, row_of
+from foretell.service.log.sqlite.stream import OWN, Stream, read_stream
 from foretell.service.log.sqlite.wal import DURABILITY, count_lost_transactions
-from foretell.service.model.errors import Damaged
-
-Pause = Callable[[], None]
 
 ROWS_BETWEEN_PAUSES = 256
+Pause = Callable[[int], None]
 
 
-class DatabaseCheck(NamedTuple):
-    """What a check has counted and found."""
-
-    records: int
-    snapshots: int
-    damage: list[str]
-    """A sentence for each thing that is damaged."""
-
-
-def check_database(path: str, pause: Pause = lambda: None) -> DatabaseCheck:
+def check_database(path: str, pause: Pause = lambda _: None) -> LogCheck:
     """Check everything in a database; `pause` is called now and then, to go slowly."""
     connection = connect(path, write=False)
     try:
-        found = DatabaseCheck(0, 0, [])
-        for part in (_records, _contexts, _snapshots, _pages, partial(_journal, path)):
+        damage: list[str] = []
+        for part in (_records, _claims, _ranks, _contexts, _states, _pages):
             try:
-                found = part(connection, found, pause)
-            except (apsw.Error, UnicodeDecodeError) as error:
-                found.damage.append(f"the database is damaged: {error}")
+                with connection:  # a server may be writing: what is compared is of one moment
+                    damage += part(connection, pause)
+            except Damaged as error:
+                damage.append(str(error))
+            except (apsw.Error, *UNREADABLE) as error:
+                damage.append(f"the database is damaged: {error}")
+        damage += _journal(path, connection, pause)
+        return LogCheck(_count(connection, "events"), _count(connection, "states"), damage)
     finally:
         connection.close()
-    return found
 
 
-def _records(connection: apsw.Connection, found: DatabaseCheck, pause: Pause) -> DatabaseCheck:
-    link, expected, records = ROOT, 1, 0
-    for row in connection.execute(f"SELECT {STORED_COLUMNS} FROM events ORDER BY seq"):
-        records += 1
-        if records % ROWS_BETWEEN_PAUSES == 0:
-            pause()
-        if expected < row[0]:
-            found.damage.append(f"record {expected} is missing")
-        else:
-            try:
-                event_of(row)
-                if link_after(link, row[5], row[4]) != row[6]:
-                    found.damage.append(
-                        f"record {row[0]} does not follow from the record before it"
-                    )
-            except Damaged as error:
-                found.damage.append(f"record {error.seq} does not match its checksum")
-        is_link = isinstance(row[6], bytes) and len(row[6]) == LINK_BYTES
-        link, expected = row[6] if is_link else ROOT, row[0] + 1
-    return found._replace(records=records)
+def _count(connection: apsw.Connection, table: str) -> int:
+    try:
+        return connection.execute(f"SELECT count(*) FROM {table}").get
+    except apsw.Error:
+        return 0
 
 
-def _contexts(connection: apsw.Connection, found: DatabaseCheck, pause: Pause) -> DatabaseCheck:
-    rows = connection.execute("SELECT seq, campaign, unit, context, checksum FROM personal")
-    for number, row in enumerate(rows):
+def _records(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
+    stream = read_stream(connection) or Stream()
+    rows = connection.execute(f"SELECT {COLUMNS} FROM events ORDER BY seq")
+    links = connection.execute(
+        "SELECT number, seq, link FROM links WHERE stream = ? ORDER BY seq", (OWN,)
+    )
+    checked = find_damage(map(row_of, rows), (KeptLink(*row) for row in links), stream.link)
+    for number, sentence in enumerate(checked, 1):
         if number % ROWS_BETWEEN_PAUSES == 0:
-            pause()
+            pause(ROWS_BETWEEN_PAUSES)
+        if sentence is not None:
+            yield sentence
+
+
+def _claims(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
+    """Check that what was claimed is what was claimed before."""
+    stream = read_stream(connection) or Stream()
+    try:
+        sound = _sum_of_claims(connection, pause) == stream.claims
+    except UNREADABLE:  # a damaged value may be of another type
+        sound = False
+    if not sound:
+        yield "the keys that were claimed do not match their checksum: one was changed or removed"
+
+
+def _sum_of_claims(connection: apsw.Connection, pause: Pause) -> int:
+    total = 0
+    for number, row in enumerate(connection.execute("SELECT campaign, key, seq FROM keys"), 1):
+        total += claim_number(*row)
+        if number % ROWS_BETWEEN_PAUSES == 0:
+            pause(0)
+    for campaign, unit, n, action, seq in connection.execute("SELECT * FROM units"):
+        total += claim_number(campaign, unit_claim(unit, n, action), seq)
+    return total % CLAIMS_MODULUS
+
+
+def _ranks(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
+    """Check that every rank that is kept, and no other, is that of its decision."""
+    ranked = connection.execute(
+        "SELECT campaign, seq, row_number() OVER (PARTITION BY campaign ORDER BY seq) - 1 AS rank "
+        "FROM events INDEXED BY decisions WHERE decision IS NULL"
+    )
+    expected = set()
+    for number, row in enumerate(ranked, 1):
+        if number % ROWS_BETWEEN_PAUSES == 0:
+            pause(0)
+        if row[2] % RANK_EVERY == 0:
+            expected.add(row)
+    # in the order of the table: without it the index `rank_of` would be read in its place
+    kept = connection.execute("SELECT * FROM ranks ORDER BY campaign, seq")
+    for campaign, seq, _ in expected ^ set(kept):
+        yield f"the rank of decision {seq} of campaign {campaign} is wrong or missing"
+
+
+def _contexts(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
+    rows = connection.execute("SELECT seq, campaign, unit, context, checksum FROM personal")
+    for number, row in enumerate(rows, 1):
+        if number % ROWS_BETWEEN_PAUSES == 0:
+            pause(0)
         if not personal_is_sound(*row):
-            found.damage.append(f"the context of record {row[0]} does not match its checksum")
-    return found
+            yield f"the context of record {row[0]} does not match its checksum"
 
 
-def _snapshots(connection: apsw.Connection, found: DatabaseCheck, pause: Pause) -> DatabaseCheck:
-    snapshots = 0
-    for campaign, seq, body, stored in connection.execute(
-        "SELECT campaign, seq, body, digest FROM snapshots"
-    ):
-        snapshots += 1
-        pause()
-        if not snapshot_is_sound(campaign, seq, body, stored):
-            found.damage.append(
-                f"the snapshot of campaign {campaign} at record {seq} does not match its checksum"
-            )
-    return found._replace(snapshots=snapshots)
+def _states(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
+    rows = connection.execute(
+        "SELECT campaign, position, CAST(version AS BLOB), body, digest FROM states"
+    )
+    for campaign, position, version, body, digest in rows:
+        pause(0)
+        text = version.decode(errors="replace") if isinstance(version, bytes) else version
+        if not state_is_sound(campaign, position, text, body, digest):
+            yield f"the state of campaign {campaign} as of {position} does not match its checksum"
 
 
-def _pages(connection: apsw.Connection, found: DatabaseCheck, pause: Pause) -> DatabaseCheck:
+def _pages(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
     for (sentence,) in connection.execute("PRAGMA integrity_check(20)"):
-        pause()
+        pause(0)
         if sentence != "ok":
-            found.damage.append(f"the database is damaged: {sentence}")
-    return found
+            yield f"the database is damaged: {sentence}"
 
 
-def _journal(
-    path: str, connection: apsw.Connection, found: DatabaseCheck, pause: Pause
-) -> DatabaseCheck:
+def _journal(path: str, connection: apsw.Connection, pause: Pause) -> Iterator[str]:
     if connection.execute(DURABILITY).get == "relaxed":
-        return found
+        return
     for _ in range(3):  # a server may be writing it
         lost = count_lost_transactions(path)
         if lost == 0:
-            return found
-        pause()
-    found.damage.append(f"the journal is damaged: {lost} transactions in it cannot be read")
-    return found
+            return
+        pause(0)
+    yield f"the journal is damaged: {lost} transactions in it cannot be read"

@@ -1,4 +1,7 @@
-"""The database: its tables, how a connection to it is opened, and the errors of its driver."""
+"""The database: how it is opened after whatever happened, and the errors of its driver.
+
+What a crash left is made durable or refused, and nothing is destroyed.
+"""
 
 from __future__ import annotations
 
@@ -6,53 +9,24 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
-from foretell.service.model.errors import Damaged, RequestProblem
+from foretell.service.log.clock import Clock
+from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.sqlite.stream import Stream, read_stream, write_stream
+from foretell.service.log.sqlite.wal import DURABILITY, count_lost_transactions, rewrite_journal
 
-DATABASE_FORMAT = 2
+LOG_FORMAT = 1
 BUSY_MILLISECONDS = 5000
 """How long a connection waits while another one holds the lock."""
 OLDEST_SQLITE = 3_051_003
 """Older versions may lose a log that two connections checkpoint."""
-
-TABLES = """
-CREATE TABLE IF NOT EXISTS events (
-  seq INTEGER PRIMARY KEY,
-  campaign INTEGER NOT NULL,
-  round INTEGER NOT NULL,
-  key TEXT,
-  body BLOB NOT NULL,
-  checksum INTEGER NOT NULL,
-  link BLOB NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS events_about ON events (campaign, round);
-CREATE UNIQUE INDEX IF NOT EXISTS events_key ON events (campaign, key) WHERE key IS NOT NULL;
-CREATE TABLE IF NOT EXISTS personal (
-  seq INTEGER PRIMARY KEY,
-  campaign INTEGER NOT NULL,
-  unit BLOB,
-  context BLOB,
-  checksum INTEGER NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS personal_unit ON personal (campaign, unit) WHERE unit IS NOT NULL;
-CREATE TABLE IF NOT EXISTS snapshots (
-  campaign INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  body BLOB NOT NULL,
-  digest BLOB NOT NULL,
-  PRIMARY KEY (campaign, seq)
-) STRICT;
-CREATE TABLE IF NOT EXISTS counters (
-  campaign INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  count INTEGER NOT NULL,
-  PRIMARY KEY (campaign, name)
-) STRICT;
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT;
-"""
+CACHED_STATEMENTS = 400
+"""Prepared statements that a connection keeps: there is one for each number of rows."""
+SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
 
 
 def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connection:
@@ -70,19 +44,23 @@ def connect(path: str, *, write: bool, vfs: str | None = None) -> apsw.Connectio
     try:
         if write and vfs is None:
             _make_private_file(path)
-        connection = apsw.Connection(path, flags=flags, vfs=vfs)
+        connection = apsw.Connection(
+            path, flags=flags, vfs=vfs, statementcachesize=CACHED_STATEMENTS
+        )
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         connection.pragma("cache_size", -8192)
         connection.pragma("mmap_size", 0)
         connection.pragma("temp_store", "memory")  # a full /tmp must not close the log
         if write:
             _refuse_other_databases(connection, path)
+            _refuse_old_format(connection, path)
             connection.pragma("journal_mode", "wal")
             connection.pragma("synchronous", "full")
             connection.pragma("secure_delete", "on")
             _prepare(connection)
         else:
             connection.pragma("query_only", "on")
+            _refuse_old_format(connection, path)
         _check_format(connection, path)
     except BaseException as error:
         if connection is not None:
@@ -124,7 +102,7 @@ class DamagedPages(Damaged):
 
     def __init__(self, error: Exception) -> None:
         """Quote what SQLite has found."""
-        RequestProblem.__init__(
+        DamagedFile.__init__(
             self,
             f"the database is damaged ({error}): run foretell verify, "
             f"and restore the log from a backup",
@@ -168,17 +146,148 @@ def _refuse_other_databases(connection: apsw.Connection, path: str) -> None:
         raise InvalidInput(f"{path!r} is a database of something else: choose another name")
 
 
+def _refuse_old_format(connection: apsw.Connection, path: str) -> None:
+    """Refuse a database from before the log had stamps, before anything in it is changed."""
+    columns = connection.execute("SELECT name FROM pragma_table_info('events')").fetchall()
+    if ("round",) in columns:
+        raise InvalidInput(
+            f"{path!r} was written by a version of foretell before 0.1, whose log cannot be read "
+            f"any more: keep it for that version, and begin with another database"
+        )
+
+
 def _prepare(connection: apsw.Connection) -> None:
     with connection:
-        connection.execute(TABLES)
-        connection.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (DATABASE_FORMAT,))
+        connection.execute(SCHEMA)
+        connection.execute("INSERT OR IGNORE INTO meta VALUES ('log_format', ?)", (LOG_FORMAT,))
 
 
 def _check_format(connection: apsw.Connection, path: str) -> None:
     connection.execute("SELECT seq FROM events LIMIT 0")
-    found = connection.execute("SELECT value FROM meta WHERE name = 'format'").get
-    if found != DATABASE_FORMAT:
+    found = connection.execute("SELECT value FROM meta WHERE name = 'log_format'").get
+    if found != LOG_FORMAT:
         raise InvalidInput(
             f"{path!r} has the format {found}, and this version of foretell reads "
-            f"{DATABASE_FORMAT}: use the version that wrote it"
+            f"{LOG_FORMAT}: use the version that wrote it"
+        )
+
+
+class Connections(NamedTuple):
+    """The two connections to an open database, and where its log ends."""
+
+    writer: apsw.Connection
+    reader: apsw.Connection
+    stream: Stream
+    file: tuple[int, int]
+    """The device and the inode of the database."""
+
+    def close(self) -> None:
+        """Close the database, and move its journal into it."""
+        self.reader.close()
+        self.writer.close()
+
+    def abandon(self) -> None:
+        """Close a database that has failed."""
+        abandon_connection(self.reader)
+        abandon_connection(self.writer)
+
+
+def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connections:
+    """Open a database, making it where there is none, and sync what a crash left."""
+    _refuse_orphan_journal(path)
+    _refuse_second_name(path)
+    lost = count_lost_transactions(path)
+    rewrite_journal(path, vfs)
+    writer = connect(path, write=True, vfs=vfs)
+    try:
+        relaxed_before = writer.execute(DURABILITY).get == "relaxed"
+        _refuse_lost_transactions(path, 0 if relaxed_before else lost)
+        stream = read_stream(writer)
+        writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if stream is None:
+            stream = Stream()
+            write_stream(writer, stream)
+        if relaxed != relaxed_before:
+            mode = "relaxed" if relaxed else "full"
+            writer.execute("INSERT OR REPLACE INTO meta VALUES ('durability', ?)", (mode,))
+            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        reader = connect(path, write=False, vfs=vfs)
+    except BaseException:
+        abandon_connection(writer)
+        raise
+    return Connections(writer, reader, stream, file_of(path))
+
+
+def file_of(path: str) -> tuple[int, int]:
+    """Return which file bears a name now; (0, 0) if none does."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
+def refuse_other_file(path: str, file: tuple[int, int]) -> None:
+    """Refuse to go on when the database was deleted, moved or replaced: nobody would find it."""
+    if file_of(path) != file:
+        raise LogClosed(
+            f"the database {path!r} was deleted, moved or replaced while it was used: "
+            f"put it back, or stop the server"
+        )
+
+
+def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
+    """Return the clock of a log, which goes on after its head at the log's own speed."""
+    writer, stream = connections.writer, connections.stream
+    meta = dict(writer.execute("SELECT name, value FROM meta WHERE name LIKE 'time_%'"))
+    marked = meta.get("time_scale")
+    if scale is not None and marked is None and stream.head > 0:
+        raise InvalidInput(
+            f"{path!r} runs at the speed of the clock: time_scale needs a database of its own"
+        )
+    if scale is not None and marked is not None and scale != marked:
+        raise InvalidInput(
+            f"{path!r} runs at {marked:g} times the speed of the clock, got {scale:g}: "
+            f"leave time_scale out, or take another database"
+        )
+    clock = Clock(stream.mark, scale or marked or 1.0, meta.get("time_origin"))
+    if scale is not None and marked is None:
+        with writer:
+            writer.execute(
+                "INSERT INTO meta VALUES ('time_scale', ?), ('time_origin', ?)",
+                (float(scale), clock.origin),
+            )
+    try:
+        clock.now()
+    except LogClosed as error:
+        raise InvalidInput(f"{path!r} cannot be used: {error}") from None
+    return clock
+
+
+def _refuse_orphan_journal(path: str) -> None:
+    """Refuse a journal whose database is gone: SQLite would remove it."""
+    journal = Path(f"{path}-wal")
+    held = journal.exists() and journal.stat().st_size > 0
+    if held and not (Path(path).exists() and Path(path).stat().st_size > 0):
+        raise DamagedFile(
+            f"the journal {str(journal)!r} is there without its database: put {path!r} back, "
+            f"or move the journal away to begin without it"
+        )
+
+
+def _refuse_second_name(path: str) -> None:
+    """Refuse a file with two names: under each there would be a server, and a journal."""
+    names = Path(path).stat().st_nlink if Path(path).exists() else 1
+    if names > 1:
+        raise InvalidInput(
+            f"the file {path!r} has {names} names (hard links), and may be used under one only: "
+            f"remove the others, or take a backup"
+        )
+
+
+def _refuse_lost_transactions(path: str, lost: int) -> None:
+    if lost:
+        raise DamagedFile(
+            f"the journal of {path!r} is damaged, and {lost} transactions in it cannot be read: "
+            f"restore a backup, or remove {path}-wal to go on without them"
         )

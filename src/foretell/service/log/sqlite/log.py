@@ -1,154 +1,150 @@
-"""The log in SQLite: records are appended, and become durable in groups."""
+"""The log in SQLite: one thread writes, and the event loop reads."""
 
 from __future__ import annotations
 
 import asyncio
-import zlib
-from typing import Any
+import logging
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 
-import msgspec
+import apsw
 
-from foretell.errors import DamagedFile
-from foretell.service.log.record import (
-    NO_ROUND,
-    Record,
-    personal_checksum,
-    snapshot_digest,
-    stored_row,
+from foretell.service.log.protocol import Draft, LogGauges, LogReader, SavedState, Tail, Written
+from foretell.service.log.sqlite import side_tables
+from foretell.service.log.sqlite.connection import connect
+from foretell.service.log.sqlite.database import Database
+from foretell.service.log.sqlite.reader import SqliteReader
+from foretell.service.log.sqlite.restore import (
+    back_up,
+    check_copy,
+    refuse_other_speed,
+    remove_staged,
+    replace_database,
+    stage_copy,
 )
-from foretell.service.log.sqlite.committer import Committer
-from foretell.service.log.sqlite.connection import abandon_connection, connect
-from foretell.service.log.sqlite.reader import LogReader
-from foretell.service.log.sqlite.wal import DURABILITY, count_lost_transactions, rewrite_journal
-from foretell.service.model.errors import LogClosed
-from foretell.service.model.events import AnyEvent, Decided
+from foretell.service.log.sqlite.tail import Follower
+
+logger = logging.getLogger("foretell.service")
 
 
-class SqliteLog(LogReader):
-    """The records of one database, with one connection that writes and one that reads."""
+class SqliteLog(SqliteReader):
+    """The log of one database, which this process alone writes; made in a running event loop."""
 
     def __init__(
-        self, path: str, *, vfs: str | None = None, relaxed: bool = False, check: bool = True
-    ) -> None:
-        """Open the database, making it where there is none; `check` syncs what a crash left."""
-        self.path = path
-        self.vfs = vfs
-        lost = count_lost_transactions(path)
-        if check:
-            rewrite_journal(path, vfs)
-        writer = connect(path, write=True, vfs=vfs)
-        try:
-            relaxed_before = writer.execute(DURABILITY).get == "relaxed"
-            _refuse_lost_transactions(path, 0 if relaxed_before else lost)
-            if check:
-                writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            if relaxed != relaxed_before:
-                mode = "relaxed" if relaxed else "full"
-                writer.execute("INSERT OR REPLACE INTO meta VALUES ('durability', ?)", (mode,))
-                writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            super().__init__(connect(path, write=False, vfs=vfs))
-            self.link = self.link_at(self.head)
-            self.last_at = self._time_of_last_record()
-        except BaseException:
-            abandon_connection(writer)
-            raise
-        self.committer = Committer(writer, relaxed=relaxed)
-        self.committer.on_done = self.uncommitted.drop_committed
-        self.committer.committed = self.head
-
-    def _time_of_last_record(self) -> int:
-        """Check the last record, whatever its number says, and return its time."""
-        last = self._read("true ORDER BY seq DESC LIMIT 1", (), None)
-        return next(self.scan(last[0].seq - 1)).event.recorded_at if last else 0
-
-    def append(
         self,
-        campaign: int,
-        event: AnyEvent,
-        about: int = NO_ROUND,
-        key: str | None = None,
-        unit: bytes | None = None,
-        context: bytes = b"",
-    ) -> int:
-        """Append a record and return its number; it is durable when `durable` is done.
+        path: str,
+        *,
+        relaxed: bool = False,
+        time_scale: float | None = None,
+        vfs: str | None = None,
+    ) -> None:
+        """Open a database, making it where there is none; `relaxed` decisions wait for no disk."""
+        self._database = Database(path, relaxed=relaxed, time_scale=time_scale, vfs=vfs)
+        self._stamps = self._database.stamps
+        self._restoring = asyncio.Lock()
+        super().__init__(path, self._database)
 
-        `unit` and `context` are stored next to the log, where they can be erased.
-        """
-        if self.committer.error is not None:
-            raise LogClosed("the log cannot be written: nothing was taken in, try again")
-        seq = self.head + 1
-        row = stored_row(seq, campaign, about, key, event, self.link)
-        self.head, self.link = seq, row.link
-        self.last_at = event.recorded_at
-        self.uncommitted.add(Record(seq, campaign, event), about, key, unit)
-        self.committer.add(row, strict=not isinstance(event, Decided))
-        if unit is not None or context:
-            check = personal_checksum(seq, campaign, unit, context)
-            self.committer.add_statement(
-                "INSERT INTO personal VALUES (?, ?, ?, ?, ?)", (seq, campaign, unit, context, check)
-            )
-        return seq
+    @property
+    def closed(self) -> str | None:
+        """Why the log cannot be written now; None while it can."""
+        return self._database.closed
 
-    def durable(self) -> asyncio.Future[None]:
-        """Return a future that is done when everything appended so far is on disk."""
-        return self.committer.durable()
+    @property
+    def time_scale(self) -> float:
+        """How many times as fast as the machine's clock log time runs."""
+        return self._stamps.clock.scale
 
-    def erase(self, campaign: int, unit: bytes) -> int:
+    async def append(self, drafts: Sequence[Draft]) -> list[Written]:
+        """Write records, durable and in order; raise `LogClosed` if none of them was taken in."""
+        written: list[Written] = await self._database.submit(drafts)
+        return written
+
+    async def tail(self, after: int) -> AsyncIterator[Tail]:
+        """Follow the log after a seq: an item for every commit, and while nothing comes, often."""
+        follower = Follower(after, self._stamps, self.records)
+        self._database.followers.add(follower)
+        try:
+            while True:
+                yield await follower.next()
+        finally:
+            self._database.followers.discard(follower)
+
+    def now(self) -> int:
+        """Return a seq for this moment, which no later record will be below."""
+        now = self._stamps.now()
+        for follower in self._database.followers:
+            follower.wake()
+        return now
+
+    def head(self) -> int:
+        """Return the first seq that may still be used: all records below it are durable."""
+        return self._stamps.head()
+
+    @contextmanager
+    def reader(self) -> Iterator[LogReader]:
+        """Open a reader for another thread, which sees what is durable by then."""
+        with open_sqlite_reader(self.path) as reader:
+            yield reader
+
+    async def save_state(self, campaign: int, state: SavedState) -> None:
+        """Keep a state; its position is not above the head, which is made durable with it."""
+        self._stamps.advance(state.position)
+        await self._database.submit(work=partial(side_tables.save_state, campaign, state))
+
+    async def erase(self, campaign: int, unit: bytes) -> int:
         """Forget which decisions belong to a unit, and their contexts; return their number."""
-        (found,) = self._one(
-            "SELECT count(*) FROM personal WHERE campaign = ? AND unit = ?", (campaign, unit)
-        )
-        self.committer.add_statement(
-            "DELETE FROM personal WHERE campaign = ? AND unit = ?", (campaign, unit)
-        )
-        self.committer.truncate = True
-        return found
+        work = partial(side_tables.erase, campaign, unit)
+        erased: int = await self._database.submit(work=work, truncate=True)
+        return erased
 
-    def add_snapshot(self, campaign: int, seq: int, body: bytes) -> None:
-        """Keep a snapshot, and drop the one before the last."""
-        self.committer.add_statement(
-            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)",
-            (campaign, seq, body, snapshot_digest(campaign, seq, body)),
-        )
-        self.committer.add_statement(
-            "DELETE FROM snapshots WHERE campaign = ? AND seq NOT IN "
-            "(SELECT seq FROM snapshots WHERE campaign = ? ORDER BY seq DESC LIMIT 2)",
-            (campaign, campaign),
-        )
+    async def add_counts(self, campaign: int, name: str, by: int) -> None:
+        """Count what leaves no record, such as duplicates."""
+        await self._database.submit(work=partial(side_tables.add_counts, campaign, name, by))
 
-    def set_snapshot_list(self, head: int, newest: dict[int, int]) -> None:
-        """Store which snapshots there are, so that none is taken for another."""
-        packed = msgspec.msgpack.encode((head, newest))
-        self.set_meta("snapshots", zlib.crc32(packed).to_bytes(4) + packed)
+    async def backup(self, target: str) -> None:
+        """Write a consistent copy of the log to a file, while it is used."""
+        await asyncio.to_thread(back_up, self.path, target)
 
-    def add_counts(self, campaign: int, name: str, by: int) -> None:
-        """Count what leaves no record: duplicates and rejections."""
-        self.committer.add_statement(
-            "INSERT INTO counters VALUES (?, ?, ?) "
-            "ON CONFLICT DO UPDATE SET count = count + excluded.count",
-            (campaign, name, by),
-        )
+    async def restore(self, copy: str) -> None:
+        """Replace all that the log holds by a copy, once that is checked and written."""
+        database = self._database
+        async with self._restoring:
+            await asyncio.to_thread(check_copy, copy)
+            database.refuse_if_closed()
+            refuse_other_speed(copy, self.meta("time_scale"))
+            staged = await asyncio.to_thread(stage_copy, copy, self.path)
+            try:
+                database.refuse_if_closed()
+                await database.replace(partial(replace_database, staged, self.path))
+            finally:
+                remove_staged(self.path)
+        database.refuse_if_closed()
 
-    def set_meta(self, name: str, value: Any) -> None:
-        """Store a value next to the log."""
-        self.committer.add_statement("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+    def gauges(self) -> LogGauges:
+        """Return the numbers that operators watch."""
+        return LogGauges(*self._database.gauges, self._stamps.clock.ahead_seconds)
 
-    async def close(self) -> None:
-        """Commit what is queued, and close the database."""
-        await self.committer.close()
-        self.reader.close()
-        self.committer.connection.close()
-
-    def abandon(self) -> None:
-        """Close a database that has failed; what is queued is not taken in."""
-        self.committer.stop()
-        abandon_connection(self.reader)
-        abandon_connection(self.committer.connection)
+    async def close(self, state_head: int = 0) -> None:
+        """Write what is queued, and stop; the head is at least `state_head` then."""
+        await self._database.close(state_head)
 
 
-def _refuse_lost_transactions(path: str, lost: int) -> None:
-    if lost:
-        raise DamagedFile(
-            f"the journal of {path!r} is damaged, and {lost} transactions in it cannot be read: "
-            f"restore a backup, or remove {path}-wal to go on without them"
-        )
+class _Connected:
+    """A connection of a reader's own."""
+
+    def __init__(self, path: str) -> None:
+        self.reader: apsw.Connection = connect(path, write=False)
+
+    def fail(self, error: Exception) -> None:
+        """Leave it to whoever reads."""
+
+
+@contextmanager
+def open_sqlite_reader(path: str) -> Iterator[SqliteReader]:
+    """Open a reader of a database, which a server may be writing meanwhile."""
+    connected = _Connected(path)
+    try:
+        yield SqliteReader(path, connected)
+    finally:
+        connected.reader.close()

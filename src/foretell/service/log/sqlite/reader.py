@@ -1,251 +1,234 @@
-"""The reader of the log: records by key, by decision, by round, in order; each is checked.
+"""The reader of the log: records by key, by decision, in order; each is checked.
 
-Records that are appended and not committed yet are read like all others.
+The work of a read does not grow with records that it does not return, but for those in order of
+one campaign.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import asyncio
+from collections.abc import Callable, Sequence
+from itertools import count as count_from
 from typing import Any
 
-import apsw
 import msgspec
 
-from foretell.service.log.record import (
-    LINK_BYTES,
-    ROOT,
-    STORED_COLUMNS,
-    Record,
-    event_of,
-    link_after,
+from foretell.service.log.chain import verified
+from foretell.service.log.errors import Damaged
+from foretell.service.log.protocol import LogCheck
+from foretell.service.log.record import LINK_EVERY, claim_digest, record_of
+from foretell.service.log.sqlite.appender import RANK_EVERY
+from foretell.service.log.sqlite.check import check_database
+from foretell.service.log.sqlite.rows import COLUMNS, PREFIXED, as_json, row_of
+from foretell.service.log.sqlite.side_tables import SideTables, Source
+from foretell.service.log.sqlite.stream import OWN, Stream, link_before, read_stream
+from foretell.service.model.events import Decided, DecisionRecords, Record
+
+LAST_SEQ = (1 << 63) - 1
+ROWS_PER_STEP = 1024
+"""Records that are read in order before others get their turn."""
+ROWS_PER_COUNT = 50_000
+"""Records that are counted before others get their turn."""
+_RANK = (
+    "(SELECT rank + (SELECT count(*) FROM events AS before INDEXED BY decisions "
+    "WHERE before.campaign = events.campaign AND before.decision IS NULL "
+    "AND before.seq >= ranks.seq AND before.seq < events.seq) "
+    "FROM ranks WHERE ranks.campaign = events.campaign AND ranks.seq <= events.seq "
+    "ORDER BY ranks.seq DESC LIMIT 1)"
 )
-from foretell.service.log.sqlite.side_tables import SideTables
-from foretell.service.log.sqlite.uncommitted import RoundKey, Uncommitted
-from foretell.service.model.errors import Damaged
-from foretell.service.model.events import Decided, Rewarded, Signalled
-from foretell.service.model.outcome import DecisionRecords, FeedbackRecord
-
-ROUNDS_PER_READ = 64
-MAX_RECORDS_PER_PAGE = 2000
-"""Records that a page reads before other requests get their turn."""
-MAX_UNIT_DECISIONS = 100
-"""Decisions of a unit that are read, from the first on."""
+"""How many decisions of its campaign come before one, counted from the last rank that was kept."""
 
 
-class LogReader(SideTables):
-    """The records of one database, up to the newest."""
+class SqliteReader(SideTables):
+    """The records of one database."""
 
-    def __init__(self, reader: apsw.Connection) -> None:
-        """Read on a connection."""
-        super().__init__(reader)
-        self.uncommitted = Uncommitted()
-        self._prefetched_by_round: dict[RoundKey, list[Record]] = {}
-        self._prefetched_by_key: dict[tuple[int, str], Record | None] = {}
+    def __init__(self, path: str, source: Source) -> None:
+        """Read the database of that name."""
+        super().__init__(source)
+        self.path = path
 
-    @contextmanager
-    def prefetched(
-        self, campaign: int, rounds: Sequence[int], keys: Sequence[str]
-    ) -> Iterator[None]:
-        """Read in one go what will be asked for; nothing is committed meanwhile."""
-        found: dict[RoundKey, list[Record]] = {(campaign, about): [] for about in rounds}
-        for record in self._read(
-            "campaign = ? AND round IN (SELECT value FROM json_each(?)) ORDER BY seq",
-            (campaign, msgspec.json.encode(rounds).decode()),
-            None,
-        ):
-            found[campaign, record.event.round].append(record)  # type: ignore[union-attr]
-        known: dict[tuple[int, str], Record | None] = {(campaign, key): None for key in keys}
-        for record in self._read(
-            "campaign = ? AND key IN (SELECT value FROM json_each(?))",
-            (campaign, msgspec.json.encode(keys).decode()),
-            None,
-        ):
-            known[campaign, "e:" + record.event.event_id] = record  # type: ignore[union-attr]
-        self._prefetched_by_round |= found
-        self._prefetched_by_key |= known
-        try:
-            yield
-        finally:
-            self._prefetched_by_round, self._prefetched_by_key = {}, {}
+    async def decisions(self, campaign: int, numbers: Sequence[int]) -> list[DecisionRecords]:
+        """Return the decisions with these numbers, each with all its records; others are absent."""
+        found = self._rows(
+            f"SELECT {PREFIXED}, {_RANK} FROM json_each(?) CROSS JOIN events "
+            "ON events.seq = json_each.value WHERE decision IS NULL AND campaign = ?",
+            (as_json(list(dict.fromkeys(numbers))), campaign),
+        )
+        return self._with_feedback(campaign, [(row[:-1], row[-1]) for row in found])
 
-    def link_at(self, seq: int) -> bytes:
-        """Return the link of a record, or what the first record is linked to."""
-        row = self._one("SELECT link FROM events WHERE seq = ?", (seq,))
-        if row is None:
-            return ROOT
-        if not isinstance(row[0], bytes) or len(row[0]) != LINK_BYTES:
-            raise Damaged("record", seq)
-        return row[0]
+    async def decided(self, campaign: int, numbers: Sequence[int]) -> dict[int, Decided]:
+        """Return the decisions with these numbers, without what came after; others are absent."""
+        rows = self._rows(
+            f"SELECT {PREFIXED} FROM json_each(?) CROSS JOIN events "
+            "ON events.seq = json_each.value WHERE decision IS NULL AND campaign = ?",
+            (as_json(numbers), campaign),
+        )
+        events = {row[0]: record_of(row_of(row)).event for row in rows}
+        return {number: one for number, one in events.items() if isinstance(one, Decided)}
 
-    def by_key(self, campaign: int, key: str) -> Record | None:
-        """Find the record with a key."""
-        uncommitted = self.uncommitted.by_key(campaign, key)
-        if uncommitted is not None:
-            return uncommitted
-        if (campaign, key) in self._prefetched_by_key:
-            return self._prefetched_by_key[campaign, key]
-        found = self._read("campaign = ? AND key = ?", (campaign, key), None)
-        return found[0] if found else None
+    async def number_at(self, campaign: int, rank: int) -> int:
+        """Return the number of the decision of a round, 0 where there is none."""
+        row = self._one(
+            "SELECT events.seq FROM ranks JOIN events INDEXED BY decisions "
+            "ON events.campaign = ranks.campaign AND decision IS NULL AND events.seq >= ranks.seq "
+            "WHERE ranks.campaign = ? AND rank = ? ORDER BY events.seq LIMIT 1 OFFSET ?",
+            (campaign, rank - rank % RANK_EVERY, rank % RANK_EVERY),
+        )
+        return 0 if row is None else row[0]
 
-    def records_about(self, campaign: int, about: int, before: int | None = None) -> list[Record]:
-        """Return the records about a round, or with NO_ROUND about the campaign, in log order."""
-        records = self._prefetched_by_round.get((campaign, about))
-        if records is None:
-            records = self._read(
-                "campaign = ? AND round = ? ORDER BY seq", (campaign, about), before
+    async def decisions_after(self, campaign: int, after: int, count: int) -> list[DecisionRecords]:
+        """Return the next decisions of a campaign after a number, in order."""
+        rows = list(
+            self._rows(
+                f"SELECT {COLUMNS} FROM events INDEXED BY decisions "
+                "WHERE campaign = ? AND decision IS NULL AND seq > ? ORDER BY seq LIMIT ?",
+                (campaign, after, count),
             )
-        return records + self.uncommitted.about((campaign, about), records, before)
-
-    def decision_records(
-        self, campaign: int, about: int, before: int | None = None
-    ) -> DecisionRecords | None:
-        """Return all about one decision, or None where there is no such decision."""
-        return _decision_records(self.records_about(campaign, about, before))
-
-    def decided_in(self, campaign: int, rounds: Sequence[int]) -> dict[int, Decided]:
-        """Return the decisions of some rounds, as far as they are on disk."""
-        records = self._read(
-            "campaign = ? AND round IN (SELECT value FROM json_each(?))",
-            (campaign, msgspec.json.encode(rounds).decode()),
-            None,
         )
-        return {one.event.round: one.event for one in records if isinstance(one.event, Decided)}
+        if not rows:
+            return []
+        first = self._one(f"SELECT {_RANK} FROM events WHERE seq = ?", (rows[0][0],))[0]
+        if first is None:
+            raise Damaged("the rank of decision", rows[0][0])
+        self._check_ranks(campaign, first, [row[0] for row in rows])
+        return self._with_feedback(campaign, list(zip(rows, count_from(first), strict=False)))
 
-    def decisions_from(
-        self, campaign: int, first: int, before: int | None = None, count: int = ROUNDS_PER_READ
+    def _check_ranks(self, campaign: int, first: int, numbers: list[int]) -> None:
+        """Make sure that no decision is missing among some that follow one another."""
+        kept = self._rows(
+            "SELECT seq, rank FROM ranks WHERE campaign = ? AND seq BETWEEN ? AND ?",
+            (campaign, numbers[0], numbers[-1]),
+        )
+        for seq, rank in kept:
+            if not first <= rank < first + len(numbers) or numbers[rank - first] != seq:
+                raise Damaged("a decision up to", seq)
+
+    def _with_feedback(
+        self, campaign: int, ranked: list[tuple[Sequence[Any], int | None]]
     ) -> list[DecisionRecords]:
-        """Return the decisions from a round on, each with its records."""
-        some = self._read(
-            "campaign = ? AND round >= ? AND round < ? ORDER BY round, seq",
-            (campaign, first, first + count),
-            before,
-        )
-        grouped: dict[int, list[Record]] = {}
-        for record in some:
-            grouped.setdefault(record.event.round, []).append(record)  # type: ignore[union-attr]
-        if self.uncommitted:
-            for about in range(first, first + count):
-                known = grouped.get(about, [])
-                newer = self.uncommitted.about((campaign, about), known, before)
-                if newer:
-                    grouped[about] = known + newer
-        found = [_decision_records(grouped[about]) for about in sorted(grouped)]
-        decisions = [records for records in found if records is not None]
-        for expected, records in enumerate(decisions, first):
-            if records.decided.round != expected:
-                raise self._damage_hiding(campaign, expected) or Damaged(
-                    "a record up to", self.head
-                )
-        if not decisions and (damaged := self._damage_at_end(campaign, first, before)):
-            raise damaged
-        return decisions
-
-    def _damage_at_end(self, campaign: int, first: int, before: int | None) -> Damaged | None:
-        """Where no decision is found from a round on, make sure that none is hidden by damage."""
-        last = self._one("SELECT max(round) FROM events WHERE campaign = ?", (campaign,))[0]
-        if before is not None or last is None or last < first:
-            return None
-        return self._damage_hiding(campaign, first)
-
-    def _damage_hiding(self, campaign: int, about: int) -> Damaged | None:
-        """Return the damage because of which the decision of a round is not found."""
-        for row in self._rows(f"SELECT {STORED_COLUMNS} FROM events ORDER BY seq"):
-            try:
-                event = event_of(row)
-            except Damaged as error:
-                return error
-            same_campaign = row[1] == campaign and isinstance(event, Decided)
-            if same_campaign and event.round == about:  # type: ignore[union-attr]
-                return Damaged("the index of record", row[0])
-        return None
-
-    def _read(self, where: str, bindings: tuple[Any, ...], before: int | None) -> list[Record]:
-        rows = self._rows(f"SELECT {STORED_COLUMNS} FROM events WHERE {where}", bindings)
-        return [
-            Record(row[0], row[1], event_of(row))
-            for row in rows
-            if before is None or row[0] < before
-        ]
-
-    def scan(self, after: int = 0, upto: int | None = None) -> Iterator[Record]:
-        """Read the records after one in order, and check the chain between them.
-
-        With `upto`, which must be committed, others may work between two records.
-        """
-        link = self.link_at(after)
-        expected = after + 1
+        numbers = [row[0] for row, _ in ranked]
+        about: dict[int, list[Record]] = {number: [] for number in numbers}
         for row in self._rows(
-            f"SELECT {STORED_COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq",
-            (after, self.head if upto is None else upto),
+            f"SELECT {PREFIXED} FROM json_each(?) CROSS JOIN events INDEXED BY feedback "
+            "ON decision = json_each.value WHERE decision > 0",
+            (as_json(numbers),),
         ):
-            event = event_of(row)
-            link = link_after(link, row[5], row[4])
-            if row[0] != expected or link != row[6]:
-                raise Damaged("record", expected)
-            expected += 1
-            yield Record(row[0], row[1], event)
-        committed = self.uncommitted.last_committed(self.head)
-        if expected <= (committed if upto is None else upto):
-            raise Damaged("record", expected)
-        if upto is None:
-            yield from self.uncommitted.starting_at(expected)
+            record = record_of(row_of(row))
+            if record.campaign == campaign:
+                about[record.decision].append(record)
+        return [_decision(row, rank, about[row[0]]) for row, rank in ranked]
 
-    def page(self, campaign: int, after: int, limit: int) -> tuple[list[Record], int]:
-        """Return records of a campaign after one, as far as they are on disk, and how far it read.
+    async def records(
+        self, after: int, before: int, count: int, campaign: int | None = None
+    ) -> list[Record]:
+        """Return the next records between two seqs, both excluded, of one campaign or of all.
 
-        Every record on the way is checked: a damaged one may have lost its campaign's number.
-        After MAX_RECORDS_PER_PAGE it stops, so that other requests get their turn.
+        Every record on the way is checked, and the chain: a damaged record may have lost the
+        number of its campaign.
         """
         found: list[Record] = []
-        reached = max(0, after)
-        for row in self._rows(
-            f"SELECT {STORED_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
-            (reached, MAX_RECORDS_PER_PAGE),
-        ):
-            event = event_of(row)
-            if row[0] != reached + 1:
-                raise Damaged("record", reached + 1)
-            reached += 1
-            if row[1] == campaign:
-                found.append(Record(row[0], campaign, event))
-                if len(found) >= limit:
-                    break
-        return found, reached
+        while len(found) < count:
+            some = self._read_in_order(after, min(ROWS_PER_STEP, max(count, LINK_EVERY)))
+            for record in some:
+                if record.seq >= before or len(found) == count:
+                    return found
+                if campaign in (None, record.campaign):
+                    found.append(record)
+            if not some:
+                break
+            after = some[-1].seq
+            await asyncio.sleep(0)
+        return found
 
-    def decisions_of_unit(self, campaign: int, unit: bytes) -> Iterator[Record]:
-        """Return the first decisions of a unit, then its latest, read as they are needed."""
-        of_unit = "FROM personal WHERE campaign = ? AND unit = ?"
-        for which in (
-            f"seq {of_unit} ORDER BY seq LIMIT {MAX_UNIT_DECISIONS}",
-            f"max(seq) {of_unit}",
-        ):
-            seqs = [row[0] for row in self._rows(f"SELECT {which}", (campaign, unit))]
-            for seq in seqs:
-                yield from self._read("seq = ?", (seq,), None)
-        yield from self.uncommitted.of_unit(campaign, unit)
+    def _read_in_order(self, after: int, count: int) -> list[Record]:
+        """Return records after one, from one link that was kept to another, in one snapshot."""
+        limit = (count // LINK_EVERY + 2) * LINK_EVERY
+        connection = self._source.reader
+        with self._errors_wrapped(), connection:
+            start = link_before(connection, after)
+            rows = [
+                row_of(row)
+                for row in connection.execute(
+                    f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
+                    (start.seq, limit),
+                )
+            ]
+            kept = dict(
+                connection.execute(
+                    "SELECT seq, link FROM links WHERE stream = ? AND seq > ? AND seq <= ?",
+                    (OWN, start.seq, rows[-1].seq if rows else start.seq),
+                )
+            )
+            stream = read_stream(connection) or Stream()
+        end = stream.link if len(rows) < limit else None
+        return [one for one in verified(rows, start, kept, end) if one.seq > after]
 
-    def count_decision_records(self, campaign: int, upto: int) -> int:
-        """Count the decisions, signals and rewards of a campaign up to a record."""
-        committed = self.uncommitted.last_committed(upto)
-        (stored,) = self._one(
-            "SELECT count(*) FROM events WHERE campaign = ? AND round >= 0 AND seq <= ?",
-            (campaign, min(upto, committed)),
+    async def configurations(self, campaign: int) -> list[Record]:
+        """Return the records of a campaign that are about no decision, in order."""
+        rows = self._rows(
+            f"SELECT {COLUMNS} FROM events INDEXED BY configuration "
+            "WHERE campaign = ? AND decision = 0 ORDER BY seq",
+            (campaign,),
         )
-        return stored + self.uncommitted.count_about_decisions(campaign, upto)
+        return [record_of(row_of(row)) for row in rows]
+
+    async def campaigns(self) -> list[int]:
+        """Return the numbers of all campaigns, in order."""
+        rows = self._rows(
+            "SELECT DISTINCT campaign FROM events INDEXED BY configuration "
+            "WHERE decision = 0 AND campaign > 0 ORDER BY campaign"
+        )
+        return [row[0] for row in rows]
+
+    async def by_key(self, campaign: int, keys: Sequence[bytes]) -> dict[bytes, Record]:
+        """Return the records that have claimed these keys."""
+        digests = {claim_digest(key): key for key in keys}
+        wanted = msgspec.json.encode([digest.hex() for digest in digests]).decode()
+        found = {}
+        for key, seq, *row in self._rows(
+            f"SELECT keys.key, keys.seq, {PREFIXED} FROM json_each(?) "
+            "CROSS JOIN keys ON keys.campaign = ? AND keys.key = unhex(json_each.value) "
+            "LEFT JOIN events ON events.seq = keys.seq",
+            (wanted, campaign),
+        ):
+            if row[0] is None:
+                raise Damaged("record", seq)
+            found[digests[key]] = record_of(row_of(row))
+        return found
+
+    async def count_feedback(self, campaign: int, before: int) -> int:
+        """Return how many records of feedback a campaign has below a seq."""
+        total, last = 0, 0
+        while last is not None:
+            found, last = self._one(
+                "SELECT count(*) FILTER (WHERE campaign = ? AND decision > 0), max(seq) FROM "
+                "(SELECT seq, campaign, decision FROM events WHERE seq > ? AND seq < ? "
+                "ORDER BY seq LIMIT ?)",
+                (campaign, last, before, ROWS_PER_COUNT),
+            )
+            total += found
+            await asyncio.sleep(0)
+        return total
+
+    async def count_records(self) -> int:
+        """Return how many records there are."""
+        with self._errors_wrapped():
+            last = link_before(self._source.reader, LAST_SEQ)
+        (after,) = self._one("SELECT count(*) FROM events WHERE seq > ?", (last.seq,))
+        return last.number * LINK_EVERY + after
+
+    def head(self) -> int:
+        """Return the first seq that may still be used, as of the last transaction."""
+        with self._errors_wrapped():
+            return (read_stream(self._source.reader) or Stream()).head
+
+    def check(self, pause: Callable[[int], None] = lambda _: None) -> LogCheck:
+        """Check everything that is stored, on a connection of its own."""
+        return check_database(self.path, pause)
 
 
-def _decision_records(records: list[Record]) -> DecisionRecords | None:
-    """Gather the records of one decision; those about another of the same round are left out."""
-    decided = next((one.event for one in records if isinstance(one.event, Decided)), None)
-    if decided is None:
-        return None
-    return DecisionRecords(
-        decided,
-        [
-            FeedbackRecord(one.seq, one.event)
-            for one in records
-            if isinstance(one.event, (Signalled, Rewarded))
-            and one.event.decided_at == decided.decided_at
-        ],
-    )
+def _decision(row: Sequence[Any], rank: int | None, feedback: list[Record]) -> DecisionRecords:
+    record = record_of(row_of(row))
+    if rank is None or not isinstance(record.event, Decided):
+        raise Damaged("the rank of decision", record.seq)
+    return DecisionRecords(record.seq, rank, record.event, feedback)

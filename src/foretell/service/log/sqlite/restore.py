@@ -1,51 +1,102 @@
-"""A restore: a copy is checked, written next to the database, and then takes its place."""
+"""Copies of a database: a backup is written while it is used, and a restore takes its place."""
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
 from contextlib import suppress
 from pathlib import Path
 
 import apsw
 
-from foretell.errors import DamagedFile, ForetellError
+from foretell.errors import ForetellError, InvalidInput
 from foretell.files import sync
-from foretell.service.log.record import NO_ROUND
-from foretell.service.log.sqlite.backup import copy_out
-from foretell.service.log.sqlite.campaign_reader import open_campaign_reader
+from foretell.service.log.protocol import refuse_unusable
+from foretell.service.log.record import record_of
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
+from foretell.service.log.sqlite.rows import COLUMNS, row_of
 from foretell.service.log.sqlite.wal import count_lost_transactions
-from foretell.service.model.events import KeyMade, KeyRevoked
-from foretell.service.model.keys import Keyring
+from foretell.service.model.events import SERVER, Record
+
+
+def back_up(path: str, target: str) -> None:
+    """Write a consistent copy of a database, complete or not at all."""
+    if Path(target).exists():
+        raise InvalidInput(f"{target!r} exists already: choose another name for the copy")
+    part = f"{target}.part"
+    try:
+        copy_out(path, part)
+        Path(part).rename(target)
+        sync(Path(target).absolute().parent)
+    except OSError as error:
+        with suppress(OSError):
+            Path(part).unlink(missing_ok=True)
+        if error.errno == errno.ENOSPC:
+            raise ForetellError(
+                f"there is no room for the copy {target!r}: free some space"
+            ) from None
+        raise InvalidInput(f"the copy {target!r} cannot be written: {error.strerror}") from None
+
+
+def copy_out(path: str, part: str) -> None:
+    """Write all that a database holds, its journal included, to a private file."""
+    source = connect(path, write=False)
+    try:
+        Path(part).unlink(missing_ok=True)
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        source.pragma("query_only", "off")  # it writes to the copy alone
+        source.execute("VACUUM INTO ?", (part,))
+        sync(part)
+    except BaseException as error:
+        with suppress(OSError):
+            Path(part).unlink(missing_ok=True)
+        if isinstance(error, apsw.FullError):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), part) from None
+        raise
+    finally:
+        source.close()
+
+
+logger = logging.getLogger("foretell.service")
 
 
 def check_copy(copy: str) -> None:
     """Refuse a copy that is damaged, or with which nobody could use the service."""
     found = check_database(copy)
-    if found.damage:
-        raise DamagedFile(f"the copy cannot be used: {found.damage[0]}")
-    if not _count_admin_keys(copy):
-        raise DamagedFile(
-            f"the copy cannot be used: its {found.records:,} records hold no admin key, "
-            f"and nobody could use the service: take another"
+    refuse_unusable(found, [] if found.damage else _about_server(copy))
+
+
+def _about_server(copy: str) -> list[Record]:
+    connection = connect(copy, write=False)
+    try:
+        rows = connection.execute(
+            f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND decision = 0 ORDER BY seq",
+            (SERVER,),
         )
+        return [record_of(row_of(row)) for row in rows]
+    finally:
+        connection.close()
 
 
-def _count_admin_keys(copy: str) -> int:
-    keyring = Keyring()
-    with open_campaign_reader(copy, 0) as log:
-        for record in log.records_about(0, NO_ROUND):
-            if isinstance(record.event, KeyMade):
-                keyring.add(record.event)
-            elif isinstance(record.event, KeyRevoked):
-                keyring.revoke(record.event.id)
-    return keyring.admins()
+def refuse_other_speed(copy: str, time_scale: float | None) -> None:
+    """Refuse a copy whose time runs at another speed."""
+    connection = connect(copy, write=False)
+    try:
+        copied = connection.execute("SELECT value FROM meta WHERE name = 'time_scale'").get
+    finally:
+        connection.close()
+    if copied != time_scale:
+        raise InvalidInput(
+            "the copy and this server run at different speeds of the clock, "
+            "and one is a test: restore it to a database of its own"
+        )
 
 
 def stage_copy(copy: str, path: str) -> str:
     """Write a checked copy, its journal included, next to the database; return the file's name."""
-    staged = f"{path}.part"
+    staged = _staged(path)
     try:
         copy_out(copy, staged)
     except OSError as error:
@@ -53,20 +104,35 @@ def stage_copy(copy: str, path: str) -> str:
     return staged
 
 
-def replace_database(staged: str, path: str) -> str | None:
+def replace_database(staged: str, path: str) -> None:
     """Put a staged copy in place of the database; nobody may be using either.
 
-    At every moment there is a complete database. The old one is kept, and its new name returned.
+    At every moment there is a complete database, and the old one is kept.
     """
     kept = _keep_old(path)
     Path(staged).replace(path)
     sync(Path(path).absolute().parent)
-    return kept
+    logger.warning("restored; the old database is in %s", kept)
 
 
-def remove_staged(staged: str) -> None:
+def remove_staged(path: str) -> None:
     """Remove a staged copy, if it did not become the database."""
-    Path(staged).unlink(missing_ok=True)
+    Path(_staged(path)).unlink(missing_ok=True)
+
+
+def undo_half_a_restore(path: str) -> None:
+    """Remove what a restore has left that a crash cut off before the copy was in place."""
+    remove_staged(path)
+    if Path(path).exists() and Path(path).stat().st_nlink > 1:
+        for name in Path(path).parent.glob(f"{Path(path).name}.before-restore*"):
+            if not name.name.endswith(("-wal", "-shm")) and name.samefile(path):
+                if Path(f"{name}-wal").exists():
+                    Path(f"{name}-wal").replace(f"{path}-wal")
+                name.unlink()
+
+
+def _staged(path: str) -> str:
+    return f"{path}.part"
 
 
 def _keep_old(path: str) -> str | None:

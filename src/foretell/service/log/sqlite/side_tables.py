@@ -1,91 +1,144 @@
-"""The tables besides the records: contexts, snapshots, counters and settings, checked when read."""
+"""The tables besides the records: contexts, units, states, counters and settings."""
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import apsw
-import msgspec
 
-from foretell.service.log.record import personal_is_sound, snapshot_is_sound
+from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.protocol import SavedState, UnitAction
+from foretell.service.log.record import personal_is_sound, record_of, state_digest, state_is_sound
+from foretell.service.log.sqlite.appender import Appender, unit_claim
 from foretell.service.log.sqlite.connection import DamagedPages
-from foretell.service.model.errors import Damaged, LogClosed
+from foretell.service.log.sqlite.rows import PREFIXED, row_of
+from foretell.service.model.events import Decided
+
+
+class Source(Protocol):
+    """Where a reader gets its connection: another one each time that the database is reopened."""
+
+    @property
+    def reader(self) -> apsw.Connection:
+        """The connection that only reads."""
+
+    def fail(self, error: Exception) -> None:
+        """Note that the disk fails to read."""
 
 
 class SideTables:
-    """Reads the other tables of a database, on a connection that only reads."""
+    """Reads a database on a connection that only reads."""
 
-    def __init__(self, reader: apsw.Connection) -> None:
-        """Read on a connection."""
-        self.reader = reader
-        self.on_fail: Callable[[Exception], None] = lambda _: None
-        """Called when the disk fails to read: a replay may have stopped halfway."""
-        self.head: int = self._one("SELECT ifnull(max(seq), 0) FROM events", ())[0]
-        """The number of the newest record."""
+    def __init__(self, source: Source) -> None:
+        """Read on the connection of a source."""
+        self._source = source
 
-    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
-        """Read rows; an error of the driver is raised as one of ours."""
+    @contextmanager
+    def _errors_wrapped(self) -> Iterator[None]:
+        """Raise an error of the driver as one of ours."""
         try:
-            yield from self.reader.execute(sql, bindings)
+            yield
         except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as error:
             raise DamagedPages(error) from None
-        except apsw.Error as error:
-            self.on_fail(error)
-            raise LogClosed(f"the log cannot be read ({error}): try again soon") from None
         except UnicodeDecodeError as error:
             raise DamagedPages(error) from None
+        except apsw.ConnectionClosedError:
+            raise LogClosed("the log is closed: try again soon") from None
+        except apsw.Error as error:
+            self._source.fail(error)
+            raise LogClosed(f"the log cannot be read ({error}): try again soon") from None
 
-    def _one(self, sql: str, bindings: tuple[Any, ...]) -> Any:
+    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
+        with self._errors_wrapped():
+            yield from self._source.reader.execute(sql, bindings)
+
+    def _one(self, sql: str, bindings: tuple[Any, ...] = ()) -> Any:
         """Return the first row, or None."""
         return next(self._rows(sql, bindings), None)
 
-    def context(self, seq: int) -> bytes:
-        """Return the context of a decision, empty where there is none."""
+    async def unit_actions(self, campaign: int, unit: bytes) -> list[UnitAction]:
+        """Return the actions that a sticky unit was given, in the order of n."""
+        rows = self._rows(
+            f"SELECT n, action, units.seq, {PREFIXED} FROM units "
+            "LEFT JOIN events ON events.seq = units.seq "
+            "WHERE units.campaign = ? AND unit = ? ORDER BY n",
+            (campaign, unit),
+        )
+        return [_unit_action(campaign, UnitAction(*row[:3]), row[3:]) for row in rows]
+
+    async def context(self, decision: int) -> bytes:
+        """Return the context of a decision, empty where there is none or it was erased."""
         row = self._one(
-            "SELECT seq, campaign, unit, context, checksum FROM personal WHERE seq = ?", (seq,)
+            "SELECT seq, campaign, unit, context, checksum FROM personal WHERE seq = ?", (decision,)
         )
         if row is None:
             return b""
         if not personal_is_sound(*row):
-            raise Damaged("the context of record", seq)
+            raise Damaged("the context of record", decision)
         return row[3]
 
-    def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
-        """Return the newest snapshot of a campaign and its record, or raise `Damaged`."""
+    async def load_state(self, campaign: int) -> SavedState | None:
+        """Return the newest state that was saved, None without one; raise `Damaged`."""
         row = self._one(
-            "SELECT seq, body, digest FROM snapshots WHERE campaign = ? ORDER BY seq DESC LIMIT 1",
+            "SELECT position, version, body, digest FROM states WHERE campaign = ? "
+            "ORDER BY position DESC LIMIT 1",
             (campaign,),
         )
         if row is None:
             return None
-        seq, body, stored = row
-        if not snapshot_is_sound(campaign, seq, body, stored):
-            raise Damaged("the snapshot at record", seq)
-        return seq, body
+        if not state_is_sound(campaign, *row):
+            raise Damaged(f"campaign {campaign}: the state as of", row[0])
+        return SavedState(*row[:3])
 
-    def snapshot_at(self, campaign: int, seq: int) -> bytes:
-        """Return the newest snapshot, which must be that of a record, or raise `Damaged`."""
-        found = self.snapshot(campaign)
-        if found is None or found[0] != seq:
-            raise Damaged("the snapshot at record", seq)
-        return found[1]
-
-    def snapshot_list(self) -> tuple[int, dict[int, int]]:
-        """Return the record up to which snapshots are kept, and the newest of each campaign."""
-        packed = self.meta("snapshots")
-        if packed is None:
-            return 0, {}
-        if not isinstance(packed, bytes) or packed[:4] != zlib.crc32(packed[4:]).to_bytes(4):
-            raise Damaged("the list of snapshots of the records up to", self.head)
-        return msgspec.msgpack.decode(packed[4:], type=tuple[int, dict[int, int]])
-
-    def counts(self, campaign: int) -> dict[str, int]:
-        """Return what was counted with `SqliteLog.add_counts`."""
+    async def counts(self, campaign: int) -> dict[str, int]:
+        """Return what was counted with `add_counts`."""
         return dict(self._rows("SELECT name, count FROM counters WHERE campaign = ?", (campaign,)))
 
     def meta(self, name: str) -> Any:
         """Return a value that is stored next to the log, or None."""
         row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
         return None if row is None else row[0]
+
+
+def _unit_action(campaign: int, given: UnitAction, decision: Sequence[Any]) -> UnitAction:
+    """Return an action that a unit was given, as the record of that decision says."""
+    record = None if decision[0] is None else record_of(row_of(decision))
+    event = None if record is None or record.campaign != campaign else record.event
+    if not isinstance(event, Decided) or event.action != given.action:
+        raise Damaged("the action that a unit was given by decision", given.decision)
+    return given
+
+
+def save_state(campaign: int, state: SavedState, appender: Appender) -> None:
+    """Keep a state, in place of the last one of its version."""
+    appender.connection.execute(
+        "INSERT OR REPLACE INTO states (campaign, position, version, body, digest) "
+        "VALUES (?, ?, ?, ?, ?)",
+        (campaign, *state, state_digest(campaign, *state)),
+    )
+
+
+def erase(campaign: int, unit: bytes, appender: Appender) -> int:
+    """Delete what belongs to a unit; return of how many decisions."""
+    execute, of_unit = appender.connection.execute, (campaign, unit)
+    for n, action, seq in execute(
+        "DELETE FROM units WHERE campaign = ? AND unit = ? RETURNING n, action, seq", of_unit
+    ):
+        appender.subtract_claim(campaign, unit_claim(unit, n, action), seq)
+    execute("DELETE FROM personal WHERE campaign = ? AND unit = ?", of_unit)
+    return appender.connection.changes()
+
+
+def add_counts(campaign: int, name: str, by: int, appender: Appender) -> None:
+    """Count what leaves no record."""
+    appender.connection.execute(
+        "INSERT INTO counters VALUES (?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET count = count + excluded.count",
+        (campaign, name, by),
+    )
+
+
+def keep_head(_: Appender) -> None:
+    """Do nothing: every transaction stores the head."""

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 
 from foretell.protocol import FeedbackItem
+from foretell.traffic.batcher import FeedbackQueue
 from foretell.traffic.faults import MAX_COPY_DELAY, Faults
-from foretell.traffic.feedback_queue import FeedbackQueue
 
 
 def event(number: int) -> FeedbackItem:

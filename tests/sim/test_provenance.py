@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from foretell.sim.cache import KEPT_SECONDS, cache_folder, user_cache
-from foretell.sim.provenance import source_digest
+from foretell.sim.provenance import KEPT_SECONDS, cache_folder, source_digest, user_cache
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="other systems have other folders")
 

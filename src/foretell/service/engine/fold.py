@@ -1,0 +1,199 @@
+"""The fold: records of the tail become part of their campaigns' states, in the order of the log.
+
+It runs beside the requests: an answer waits for its record to be durable, not for its fold. What a
+record changes is a function of the log alone, so that every process that folds it comes to the
+same state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import suppress
+from math import inf
+from time import perf_counter
+
+from foretell.errors import ForetellError
+from foretell.service.engine.replay import (
+    catch_up,
+    close_windows,
+    fold,
+    fold_at_hand,
+    prefetch,
+    refit_from_log,
+)
+from foretell.service.engine.runtime import Runtime
+from foretell.service.log.errors import LogClosed
+from foretell.service.log.protocol import SavedState, Tail
+from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.campaign import Campaign
+from foretell.service.model.events import SERVER, Configured, Decided, Record
+from foretell.service.model.snapshot import next_on_grid, pack, state_version
+
+logger = logging.getLogger("foretell.service")
+
+LONG_TURN_SECONDS = 0.002
+"""After so long other work gets its turn."""
+RECORDS_PER_READ = 64
+"""Records whose decisions are read in one go."""
+RETRY_SECONDS = 0.2
+"""Seconds after which the log is read again, if it could not be read."""
+REPORT_SECONDS = 1.0
+"""Seconds that a report waits for the fold at most."""
+
+
+class Fold:
+    """The one reader of the tail, which changes the states of the campaigns."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        """Fold into the runtime's campaigns."""
+        self.runtime = runtime
+        self.position = 0
+        """Every record below this seq is folded."""
+        self._moved = asyncio.Event()
+        self._turn = perf_counter()
+
+    async def run_forever(self) -> None:
+        """Follow the log; where it cannot be read, try again."""
+        while True:
+            try:
+                await self.follow()
+            except LogClosed:
+                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                logger.exception("the log could not be followed, and is followed again")
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def follow(self, until: int | None = None) -> None:
+        """Follow the log, up to a seq or for ever."""
+        async for tail in self.runtime.log.tail(self.position - 1):
+            await self._take(tail)
+            if until is not None and self.position >= until:
+                return
+
+    async def reached(self, seq: int, seconds: float | None = None) -> bool:
+        """Wait until every record below a seq is folded, at most so many seconds.
+
+        Raises `LogClosed` when the log closes meanwhile: nothing is folded until it opens again.
+        """
+        deadline = inf if seconds is None else perf_counter() + seconds
+        while self.position < seq:
+            left = deadline - perf_counter()
+            if left <= 0:
+                return False
+            closed = self.runtime.log.closed
+            if closed is not None:
+                raise LogClosed(f"the log cannot be read ({closed}): look again soon")
+            self._moved.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(left, RETRY_SECONDS)):
+                    await self._moved.wait()
+        return True
+
+    async def _take(self, tail: Tail) -> None:
+        self._turn = perf_counter()
+        by_campaign: dict[int, list[Record]] = {}
+        for record in tail.records:
+            by_campaign.setdefault(record.campaign, []).append(record)
+        for number, records in by_campaign.items():
+            if number == SERVER:
+                for record in records:
+                    self.runtime.apply_server_event(record)
+            else:
+                await self._take_for_campaign(number, records)
+        for active in list(self.runtime.by_number.values()):
+            await self._guarded(active, self._close(active, tail.upto))
+        self.position = tail.upto
+        self._moved.set()
+
+    async def _take_for_campaign(self, number: int, records: list[Record]) -> None:
+        """Fold what is new of one campaign; campaigns know nothing of each other."""
+        active = self.runtime.by_number.get(number)
+        if active is None:
+            active = self._create(records[0])
+            records = records[1:]
+        new = [record for record in records if record.seq >= active.campaign.position]
+        await self._guarded(active, self._fold_all(active, new))
+
+    def _create(self, record: Record) -> ActiveCampaign:
+        event = record.event
+        assert isinstance(event, Configured)  # noqa: S101  (the first record of every campaign)
+        campaign = Campaign(event.config)
+        campaign.apply(record)
+        active = ActiveCampaign(record.campaign, campaign, record.recorded_at)
+        self.runtime.register(active)
+        return active
+
+    async def _guarded(self, active: ActiveCampaign, work: Coroutine[None, None, None]) -> None:
+        """Fold for a campaign; if what it needs is damaged, this campaign alone stops."""
+        try:
+            await work
+        except LogClosed:
+            raise
+        except ForetellError as error:
+            active.damage = error
+            logger.error("%s stops: %s", active.config.name, error)  # noqa: TRY400  (one line)
+        except Exception as error:
+            active.damage = ForetellError(f"the campaign cannot be folded ({error!r})")
+            logger.exception("%s stops", active.config.name)
+
+    async def _fold_all(self, active: ActiveCampaign, records: list[Record]) -> None:
+        if active.damage is not None:
+            return
+        for index, record in enumerate(records):
+            if index % RECORDS_PER_READ == 0:
+                coming = records[index : index + RECORDS_PER_READ]
+                await prefetch(active.campaign, coming, self.runtime.log)
+            if active.save_due:
+                await self._save(active, record.seq)
+            event = record.event
+            if isinstance(event, Configured) and event.refit_from is not None:
+                await self._replace(active, record, event)
+            else:
+                if not fold_at_hand(active.campaign, record):
+                    await fold(active.campaign, record, self.runtime.log)
+                if isinstance(event, Decided):
+                    active.overlay.folded(event.nonce)
+                elif isinstance(event, Configured):
+                    active.config_changed()
+            active.unsaved += 1
+            if perf_counter() - self._turn > LONG_TURN_SECONDS:
+                await asyncio.sleep(0)
+                self._turn = perf_counter()
+
+    async def _close(self, active: ActiveCampaign, upto: int) -> None:
+        if active.damage is None:
+            if active.save_due:
+                await self._save(active, upto)
+            campaign = active.campaign
+            if not campaign.close_windows(upto):
+                await close_windows(campaign, active.number, upto, self.runtime.log)
+
+    async def _replace(self, active: ActiveCampaign, record: Record, event: Configured) -> None:
+        """Put a refit in place of the state: as of its position, and the records since."""
+        log, number = self.runtime.log, active.number
+        assert event.refit_from is not None  # noqa: S101  (that is what makes it a refit)
+        campaign = self.runtime.refits.pop(number, None)
+        if campaign is None or campaign.last_refit.position != event.refit_from:
+            campaign = await refit_from_log(log, number, event.config, event.refit_from)
+        await catch_up(campaign, number, record.seq, log)
+        campaign.apply(record)
+        active.replace(campaign)
+        logger.info("%s was refit: %s", event.config.name, event.why)
+
+    async def _save(self, active: ActiveCampaign, before: int) -> None:
+        """Save a campaign's state at the next moment at which states are saved, once it is due."""
+        campaign = active.campaign
+        grid = next_on_grid(campaign.position)
+        if grid > before:
+            return
+        await close_windows(campaign, active.number, grid, self.runtime.log)
+        await self.save_now(active)
+
+    async def save_now(self, active: ActiveCampaign) -> None:
+        """Save a campaign's state, which stands where states are saved."""
+        campaign, version = active.campaign, state_version(active.config)
+        state = SavedState(campaign.position, version, pack(campaign))
+        active.save_due, active.saved, active.unsaved = False, campaign.position, 0
+        await self.runtime.log.save_state(active.number, state)

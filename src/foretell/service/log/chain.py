@@ -1,0 +1,104 @@
+"""The chain of a stream: each record is linked to the one before it, and some links are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from foretell.service.log.errors import Damaged
+from foretell.service.log.record import LINK_EVERY, ROOT, StoredRow, link_after, record_of
+from foretell.service.model.events import Record
+
+
+class KeptLink(NamedTuple):
+    """The link of a record, of which there have been `number` times `LINK_EVERY`."""
+
+    number: int
+    seq: int
+    link: bytes
+
+
+START = KeptLink(0, 0, ROOT)
+"""What the first record of a stream is linked to."""
+
+
+class Chain:
+    """The end of a chain, which grows by a record at a time."""
+
+    def __init__(self, start: KeptLink = START) -> None:
+        """Go on after a link that was kept."""
+        self.last = start
+        """The last link that was kept."""
+        self.link = start.link
+        self.seq = start.seq
+        self.since = 0
+        """Records since the link that was kept."""
+
+    def add(self, row: StoredRow) -> KeptLink | None:
+        """Add a record; return its link where it is to be kept."""
+        self.link = link_after(self.link, row)
+        self.seq = row.seq
+        self.since += 1
+        if self.since < LINK_EVERY:
+            return None
+        self.since = 0
+        self.last = KeptLink(self.last.number + 1, row.seq, self.link)
+        return self.last
+
+
+def verified(
+    rows: Iterable[StoredRow], start: KeptLink, kept: dict[int, bytes], end: bytes | None
+) -> Iterator[Record]:
+    """Read records in order after a link; raise `Damaged` where the chain is broken.
+
+    `kept` has the links by seq, and `end` is that of the last record, where the rows reach it.
+    """
+    chain = Chain(start)
+    for row in rows:
+        yield record_of(row)
+        link = chain.add(row)
+        if (link is not None or row.seq in kept) and kept.get(row.seq) != chain.link:
+            raise Damaged("a record up to", row.seq)
+    if end is not None and chain.link != end:
+        raise Damaged("a record after", chain.last.seq)
+
+
+def find_damage(
+    rows: Iterable[StoredRow], kept: Iterable[KeptLink], end: bytes
+) -> Iterator[str | None]:
+    """Check a whole stream: yield a sentence for each thing that is damaged, None for the rest."""
+    chain, links = Chain(), iter(kept)
+    expected = next(links, None)
+    for row in rows:
+        yield _damage_of(row)
+        before = chain.last
+        found = chain.add(row) if _is_row(row) else None
+        if expected is not None and row.seq >= expected.seq:
+            yield None if found == expected else _broken(before.seq, expected.seq)
+            chain = Chain(expected)
+            expected = next(links, None)
+        elif found is not None:
+            yield f"the link of record {row.seq} is missing"
+    if expected is not None or chain.link != end:
+        yield f"the log does not end as it did: records after {chain.last.seq} are missing or moved"
+
+
+def _damage_of(row: StoredRow) -> str | None:
+    try:
+        record_of(row)
+    except Damaged as error:
+        return f"record {error.seq} does not match its checksum"
+    return None
+
+
+def _is_row(row: StoredRow) -> bool:
+    """Return whether a row can be linked: a damaged one may have values of another type."""
+    numbers = all(isinstance(one, int) and one >= 0 for one in row[:3])
+    return numbers and isinstance(row.body, bytes)
+
+
+def _broken(after: int, upto: int) -> str:
+    return (
+        f"the records after {after} up to {upto} do not follow from one another: "
+        f"one was changed, moved, removed or added"
+    )

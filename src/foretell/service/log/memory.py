@@ -1,0 +1,213 @@
+"""A log in memory: as durable as the object that holds it.
+
+It keeps the same bytes as the other engines, so that what a log promises can be tried on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from foretell.errors import DamagedFile, InvalidInput
+from foretell.files import write_whole
+from foretell.service.log.chain import Chain
+from foretell.service.log.clock import Clock, Stamps
+from foretell.service.log.errors import LogClosed
+from foretell.service.log.memory_reader import Content, MemoryReader
+from foretell.service.log.protocol import (
+    Accepted,
+    Draft,
+    Duplicate,
+    LogGauges,
+    LogReader,
+    SavedState,
+    Tail,
+    Taken,
+    UnitAction,
+    Written,
+    refuse_unusable,
+)
+from foretell.service.log.record import (
+    LINK_EVERY,
+    personal_checksum,
+    record_of,
+    state_digest,
+    stored_row,
+)
+from foretell.service.model.events import Decided
+
+TICK_SECONDS = 0.05
+"""Seconds after which the tail says how far time has come, while no record comes."""
+RECORDS_PER_ITEM = 1000
+"""Records that one item of the tail has at most."""
+
+
+class MemoryLog(MemoryReader):
+    """A log that ends with its object; after `close` it can be used again."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        """Begin without records."""
+        super().__init__(Content())
+        self.closed: str | None = None
+        """Why nothing can be written: a test may set it."""
+        self._stamps = Stamps(clock or Clock(), 0)
+        self._chain = Chain()
+        self._wakes: set[asyncio.Event] = set()
+        self._generation = 0
+        """How often all records were replaced by a copy."""
+        self._commits = 0
+
+    @property
+    def time_scale(self) -> float:
+        """How many times as fast as the machine's clock log time runs."""
+        return self._stamps.clock.scale
+
+    async def append(self, drafts: Sequence[Draft]) -> list[Written]:
+        """Write records, in order, after others had their turn."""
+        self._refuse_if_closed()
+        await asyncio.sleep(0)
+        self._refuse_if_closed()
+        self._stamps.begin()
+        written = [self._write(draft) for draft in drafts]
+        self._stamps.settle()
+        self._commits += 1
+        self._wake()
+        return written
+
+    def _write(self, draft: Draft) -> Written:
+        content, campaign = self.content, draft.campaign
+        for claim in draft.claims:
+            if claim in content.keys:
+                return Duplicate(self._record(content.keys[claim]))
+        taken = [] if draft.unit is None else content.units.setdefault((campaign, draft.unit), [])
+        for earlier in taken:
+            if earlier.n == draft.unit_action:
+                return Taken(earlier)
+        row = stored_row(self._stamps.take(), campaign, draft.decision, draft.event)
+        content.rows.append(row)
+        self._index_row(row)
+        kept = self._chain.add(row)
+        if kept is not None:
+            content.links.append(kept)
+        content.end = self._chain.link
+        content.keys.update(dict.fromkeys(draft.claims, row.seq))
+        if draft.unit_action is not None and isinstance(draft.event, Decided):
+            taken.append(UnitAction(draft.unit_action, draft.event.action, row.seq))
+        if draft.unit is not None or draft.context:
+            check = personal_checksum(row.seq, campaign, draft.unit, draft.context)
+            content.personal[row.seq] = (campaign, draft.unit, draft.context, check)
+        return Accepted(record_of(row))
+
+    async def tail(self, after: int) -> AsyncIterator[Tail]:
+        """Follow the log after a seq: an item for every commit, and while nothing comes, often."""
+        wake, generation = asyncio.Event(), self._generation
+        self._wakes.add(wake)
+        try:
+            while True:
+                wake.clear()
+                upto = self._stamps.complete()
+                records = await self.records(after, upto, RECORDS_PER_ITEM)
+                if len(records) == RECORDS_PER_ITEM:
+                    upto = records[-1].seq + 1
+                yield Tail(records, upto)
+                if records:
+                    after = records[-1].seq
+                else:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(TICK_SECONDS):
+                            await wake.wait()
+                if generation != self._generation:
+                    raise LogClosed("the log was replaced by a copy: read it again")
+        finally:
+            self._wakes.discard(wake)
+
+    def now(self) -> int:
+        """Return a seq for this moment, which no later record will be below."""
+        now = self._stamps.now()
+        self._wake()
+        return now
+
+    def head(self) -> int:
+        """Return the first seq that may still be used."""
+        return self._stamps.head()
+
+    @contextmanager
+    def reader(self) -> Iterator[LogReader]:
+        """Open a reader of the same records."""
+        yield self
+
+    async def save_state(self, campaign: int, state: SavedState) -> None:
+        """Keep a state; the head is at its position at least."""
+        self._refuse_if_closed()
+        self._stamps.advance(state.position)
+        digest = state_digest(campaign, *state)
+        self.content.states[campaign, state.version] = (state, digest)
+
+    async def erase(self, campaign: int, unit: bytes) -> int:
+        """Forget which decisions belong to a unit, and their contexts; return their number."""
+        self._refuse_if_closed()
+        personal = self.content.personal
+        decisions = [seq for seq, one in personal.items() if one[:2] == (campaign, unit)]
+        for seq in decisions:
+            del personal[seq]
+        self.content.units.pop((campaign, unit), None)
+        return len(decisions)
+
+    async def add_counts(self, campaign: int, name: str, by: int) -> None:
+        """Count what leaves no record, such as duplicates."""
+        self._refuse_if_closed()
+        counts = self.content.counts.setdefault(campaign, {})
+        counts[name] = counts.get(name, 0) + by
+
+    async def backup(self, target: str) -> None:
+        """Write a copy of the log to a file."""
+        self.content.head = self.head()
+        _write_copy(target, self.content)
+
+    async def restore(self, copy: str) -> None:
+        """Replace all that the log holds by a copy, once that is checked."""
+        content = _read_copy(copy)
+        checked = MemoryReader(content)
+        refuse_unusable(checked.check(), await checked.configurations(0))
+        self.content = content
+        self._index()
+        self._chain = Chain(*content.links[-1:])
+        for row in content.rows[self._chain.last.number * LINK_EVERY :]:
+            self._chain.add(row)
+        self._stamps.advance(content.head)
+        self._generation += 1
+        self._wake()
+
+    def gauges(self) -> LogGauges:
+        """Return the numbers that operators watch."""
+        return LogGauges(0, self._commits, 0.0, self._stamps.clock.ahead_seconds)
+
+    async def close(self, state_head: int = 0) -> None:
+        """Leave everything as it is, for whoever uses the object next."""
+        self._stamps.advance(state_head)
+
+    def _refuse_if_closed(self) -> None:
+        if self.closed is not None:
+            raise LogClosed(f"the log cannot be written ({self.closed}): try again soon")
+
+    def _wake(self) -> None:
+        for wake in self._wakes:
+            wake.set()
+
+
+def _write_copy(target: str, content: Content) -> None:
+    if Path(target).exists():
+        raise InvalidInput(f"{target!r} exists already: choose another name for the copy")
+    packed = msgspec.msgpack.encode(content)
+    write_whole(target, lambda file: file.write(packed), private=True)
+
+
+def _read_copy(copy: str) -> Content:
+    try:
+        return msgspec.msgpack.decode(Path(copy).read_bytes(), type=Content)
+    except (OSError, msgspec.MsgspecError):
+        raise DamagedFile(f"{copy!r} is no copy of a log, or is damaged") from None

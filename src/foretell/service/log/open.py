@@ -1,0 +1,69 @@
+"""Which engine keeps a log follows from its location: a file is SQLite's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from foretell.service.log.protocol import Log, LogReader
+from foretell.service.log.sqlite.connection import driver_errors_wrapped
+from foretell.service.log.sqlite.lock import Lock
+from foretell.service.log.sqlite.log import SqliteLog, open_sqlite_reader
+from foretell.service.log.sqlite.restore import (
+    back_up,
+    check_copy,
+    remove_staged,
+    replace_database,
+    stage_copy,
+)
+
+
+async def open_log(
+    location: str,
+    *,
+    durability: str = "full",
+    time_scale: float | None = None,
+    vfs: str | None = None,
+) -> Log:
+    """Open a log, making it where there is none.
+
+    With `relaxed` durability decisions survive a crash of the process, not a power cut.
+    """
+    path = _real_name(location)
+    with driver_errors_wrapped(path):
+        return SqliteLog(path, relaxed=durability == "relaxed", time_scale=time_scale, vfs=vfs)
+
+
+@contextmanager
+def open_reader(location: str) -> Iterator[LogReader]:
+    """Open a reader of a log, which a server may be writing meanwhile."""
+    path = _real_name(location)
+    with driver_errors_wrapped(path), open_sqlite_reader(path) as reader:
+        yield reader
+
+
+def back_up_log(location: str, target: str) -> None:
+    """Write a consistent copy of a log to a file; a server may be writing the log meanwhile."""
+    path = _real_name(location)
+    with driver_errors_wrapped(path):
+        back_up(path, target)
+
+
+def restore_log(copy: str, location: str) -> None:
+    """Put a copy in place of a log that no server uses."""
+    path = _real_name(location)
+    with driver_errors_wrapped(copy):
+        check_copy(copy)
+        with Lock(path):
+            staged = stage_copy(copy, path)
+            try:
+                replace_database(staged, path)
+            finally:
+                remove_staged(path)
+
+
+def _real_name(location: str) -> str:
+    """Return the name of the file itself: its journal and its lock are next to that."""
+    is_link = "\0" not in location and Path(location).is_symlink()
+    return str(Path(location).resolve()) if is_link else location

@@ -1,0 +1,187 @@
+"""The records of one transaction: whose claim wins, which stamp each gets, and their rows.
+
+One thread writes, and a claim is looked up and made in one transaction: so nobody can claim the
+same in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import apsw
+
+from foretell.service.log.clock import Stamps
+from foretell.service.log.errors import Damaged
+from foretell.service.log.protocol import (
+    Accepted,
+    Claim,
+    Draft,
+    Duplicate,
+    Taken,
+    UnitAction,
+    Written,
+)
+from foretell.service.log.record import (
+    claim_digest,
+    claim_number,
+    personal_checksum,
+    record_of,
+    stored_row,
+)
+from foretell.service.log.sqlite.rows import COLUMNS, as_json, columns_of, find, insert, row_of
+from foretell.service.log.sqlite.stream import OWN, Stream, end_of_chain, write_stream
+from foretell.service.model.events import Decided, Record
+
+RANK_EVERY = 256
+"""Decisions of a campaign after which a rank is kept."""
+CLAIMS_MODULUS = 1 << 62
+UnitKey: TypeAlias = tuple[int, bytes, int]
+"""A campaign, a unit of it, and the n of one of its actions."""
+
+
+class _Wanted(NamedTuple):
+    """A draft, and what it claims."""
+
+    draft: Draft
+    claims: list[Claim]
+    action: UnitKey | None
+
+
+def unit_claim(unit: bytes, n: int, action: int) -> bytes:
+    """Return what a sticky unit's action is summed up as."""
+    return b"%d %d " % (n, action) + unit
+
+
+class Appender:
+    """Turns drafts into rows, on the connection that writes."""
+
+    def __init__(self, connection: apsw.Connection, stream: Stream, stamps: Stamps) -> None:
+        """Go on at the end of the log."""
+        self.connection = connection
+        self.stream = stream
+        self.stamps = stamps
+        self._chain = end_of_chain(connection, stream)
+        self._ranks: dict[int, int] = {}
+        """How many decisions each campaign has, where that was needed."""
+        self._new: dict[str, list[tuple[Any, ...]]] = {}
+        """Rows to be inserted, by table."""
+        self._claims_sum = stream.claims
+        self._claimed: dict[Claim, Record] = {}
+        self._damaged: dict[Claim, Damaged] = {}
+        self._given: dict[UnitKey, UnitAction] = {}
+
+    def append(self, calls: Sequence[Sequence[Draft]]) -> list[list[Written] | Damaged]:
+        """Write the drafts of some calls; where one meets damage, nothing of its call."""
+        wanted = [[_wanted(draft) for draft in call] for call in calls]
+        self._read_claims([claim for call in wanted for one in call for claim in one.claims])
+        self._read_units([one.action for call in wanted for one in call if one.action])
+        written = [self._append_call(call) for call in wanted]
+        for table, rows in self._new.items():
+            insert(self.connection, table, rows)
+        self._new = {}
+        return written
+
+    def finish(self) -> None:
+        """Store where the log ends now, in the same transaction."""
+        self.stream = self.stream.at(self.stamps.mark())._replace(
+            link=self._chain.link, claims=self._claims_sum % CLAIMS_MODULUS
+        )
+        write_stream(self.connection, self.stream)
+
+    def subtract_claim(self, campaign: int, key: bytes, seq: int) -> None:
+        """Forget a claim that is erased."""
+        self._claims_sum -= claim_number(campaign, key, seq)
+
+    def _append_call(self, call: Sequence[_Wanted]) -> list[Written] | Damaged:
+        if self._damaged:
+            for claim in (claim for one in call for claim in one.claims):
+                if claim in self._damaged:
+                    return self._damaged[claim]
+        return [self._write(*wanted) for wanted in call]
+
+    def _write(self, draft: Draft, claims: list[Claim], unit_key: UnitKey | None) -> Written:
+        for claim in claims:
+            if claim in self._claimed:
+                return Duplicate(self._claimed[claim])
+        if unit_key in self._given:
+            return Taken(self._given[unit_key])
+        row = stored_row(self.stamps.take(), draft.campaign, draft.decision, draft.event)
+        record = Record(row.seq, row.campaign, row.decision, draft.event)
+        self._add("events", columns_of(row))
+        kept = self._chain.add(row)
+        if kept is not None:
+            self._add("links", (OWN, kept.seq, kept.number, kept.link))
+        for campaign, key in claims:
+            self._claimed[campaign, key] = record
+            self._add("keys", (campaign, key, row.seq))
+            self._claims_sum += claim_number(campaign, key, row.seq)
+        if isinstance(draft.event, Decided):
+            self._write_decision(draft, draft.event, row.seq)
+        return Accepted(record)
+
+    def _write_decision(self, draft: Draft, decided: Decided, seq: int) -> None:
+        """Add what is stored next to a decision: its rank, its unit and its context."""
+        campaign, unit = draft.campaign, draft.unit
+        rank = self._next_rank(campaign)
+        if rank % RANK_EVERY == 0:
+            self._add("ranks", (campaign, seq, rank))
+        if unit is not None and draft.unit_action is not None:
+            action = UnitAction(draft.unit_action, decided.action, seq)
+            self._given[campaign, unit, action.n] = action
+            self._add("units", (campaign, unit, *action))
+            self._claims_sum += claim_number(campaign, unit_claim(unit, *action[:2]), seq)
+        if unit is not None or draft.context:
+            checksum = personal_checksum(seq, campaign, unit, draft.context)
+            self._add("personal", (seq, campaign, unit, draft.context, checksum))
+
+    def _next_rank(self, campaign: int) -> int:
+        if campaign not in self._ranks:
+            self._ranks[campaign] = self.connection.execute(
+                "SELECT ifnull(max(rank), 0) + (SELECT count(*) FROM events INDEXED BY decisions "
+                "WHERE campaign = ?1 AND decision IS NULL AND seq >= ifnull(max(ranks.seq), 0)) "
+                "FROM ranks WHERE campaign = ?1",
+                (campaign,),
+            ).get
+        self._ranks[campaign] += 1
+        return self._ranks[campaign] - 1
+
+    def _read_claims(self, claims: Sequence[Claim]) -> None:
+        """Find who has claimed the same before."""
+        found = list(find(self.connection, "keys", ("campaign", "key"), claims)) if claims else []
+        self._claimed, self._damaged = {}, {}
+        if not found:
+            return
+        seqs = as_json([seq for _, _, seq in found])
+        rows = {
+            columns[0]: row_of(columns)
+            for columns in self.connection.execute(
+                f"SELECT {COLUMNS} FROM events WHERE seq IN (SELECT value FROM json_each(?))",
+                (seqs,),
+            )
+        }
+        for campaign, key, seq in found:
+            try:
+                self._claimed[campaign, key] = record_of(rows[seq])
+            except KeyError:
+                self._damaged[campaign, key] = Damaged("record", seq)
+            except Damaged as error:
+                self._damaged[campaign, key] = error
+
+    def _read_units(self, keys: Sequence[UnitKey]) -> None:
+        """Find which of these actions the units were given before."""
+        found = find(self.connection, "units", ("campaign", "unit", "n"), keys) if keys else ()
+        self._given = {
+            (campaign, unit, n): UnitAction(n, action, seq)
+            for campaign, unit, n, action, seq in found
+        }
+
+    def _add(self, table: str, row: tuple[Any, ...]) -> None:
+        self._new.setdefault(table, []).append(row)
+
+
+def _wanted(draft: Draft) -> _Wanted:
+    claims = [(campaign, claim_digest(key)) for campaign, key in draft.claims]
+    if draft.unit is None or draft.unit_action is None:
+        return _Wanted(draft, claims, None)
+    return _Wanted(draft, claims, (draft.campaign, draft.unit, draft.unit_action))

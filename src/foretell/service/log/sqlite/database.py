@@ -1,0 +1,272 @@
+"""An open database, from its first transaction to its last, through every failure in between.
+
+If a group of drafts cannot be committed, nobody knows whether it was: all are refused, and the
+database is closed until it could be opened again, with what is really on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from math import inf
+from time import monotonic
+from typing import Any
+
+import apsw
+
+from foretell.service.log.clock import Stamps
+from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.protocol import Accepted, Draft
+from foretell.service.log.sqlite import side_tables
+from foretell.service.log.sqlite.appender import Appender
+from foretell.service.log.sqlite.connection import (
+    Connections,
+    clock_of,
+    open_connections,
+    refuse_other_file,
+)
+from foretell.service.log.sqlite.lock import Lock
+from foretell.service.log.sqlite.restore import undo_half_a_restore
+from foretell.service.log.sqlite.stream import write_stream
+from foretell.service.log.sqlite.tail import Follower
+from foretell.service.log.sqlite.writer import Job, Writer
+
+logger = logging.getLogger("foretell.service")
+
+REOPEN_SECONDS = 0.5
+"""Seconds between two attempts to open the database again."""
+REPEAT_WARNING_SECONDS = 60.0
+"""Seconds after which the warning that they fail is repeated."""
+
+
+class Database:
+    """A database that this process alone writes; made in a running event loop."""
+
+    def __init__(
+        self, path: str, *, relaxed: bool, time_scale: float | None, vfs: str | None
+    ) -> None:
+        """Open a database, making it where there is none."""
+        self.path = path
+        self.closed: str | None = None
+        """Why nothing can be written now."""
+        self.followers: set[Follower] = set()
+        self.jobs: dict[Job, None] = {}
+        """All that is not durable yet, in order."""
+        self.commits, self.commit_seconds = 0, 0.0
+        self._relaxed = relaxed
+        self._vfs = vfs
+        self._reopening: asyncio.Task[None] | None = None
+        self._closing = False
+        self._lock = Lock(path)
+        try:
+            undo_half_a_restore(path)
+            opened = open_connections(path, relaxed=relaxed, vfs=vfs)
+            try:
+                self.stamps = Stamps(clock_of(opened, path, time_scale), opened.stream.head)
+                self._use(opened)
+            except BaseException:
+                opened.abandon()
+                raise
+        except BaseException:
+            self._lock.undo()
+            raise
+
+    @property
+    def reader(self) -> apsw.Connection:
+        """The connection that only reads."""
+        return self._opened.reader
+
+    def submit(
+        self,
+        drafts: Sequence[Draft] = (),
+        work: Callable[[Appender], Any] | None = None,
+        *,
+        truncate: bool = False,
+    ) -> asyncio.Future[Any]:
+        """Queue drafts, or other work, for the next transaction; return when it is durable."""
+        self.refuse_if_closed()
+        done = asyncio.get_running_loop().create_future()
+        job = Job(done, drafts, work, truncate=truncate)
+        self.jobs[job] = None
+        self._writer.put(job)
+        return done
+
+    def refuse_if_closed(self) -> None:
+        """Raise `LogClosed` while nothing can be written."""
+        if self.closed is not None:
+            raise _closed(self.closed)
+
+    def fail(self, error: Exception) -> None:
+        """Refuse everything until the database is open again."""
+        if self.closed is None:
+            self._close_and_reopen(error, self._reopen)
+
+    async def replace(self, put_in_place: Callable[[], None]) -> None:
+        """Close the database, let another be put in its place, and go on with that.
+
+        If it cannot be put there, go on with the same as before.
+        """
+        self.closed = "a copy is being restored"
+        reopen = self._reopen
+        try:
+            await self._stop()
+            self._opened.close()
+            await asyncio.to_thread(put_in_place)
+            reopen = self._open_another
+        finally:
+            try:
+                await reopen()
+                self.closed = None
+            except Exception as error:  # noqa: BLE001  (whatever it is, it is tried again)
+                self._close_and_reopen(error, reopen)
+
+    async def close(self, head: int) -> None:
+        """Write what is queued, and a head at least that high, and let others use the database."""
+        self._closing = True
+        if self._reopening is not None:
+            self._reopening.cancel()
+            await asyncio.gather(self._reopening, return_exceptions=True)
+        if self.closed is None:
+            self.stamps.advance(head)
+            await asyncio.gather(self.submit(work=side_tables.keep_head), return_exceptions=True)
+        await self._stop()
+        if self.closed is None:
+            self._opened.close()
+        else:
+            self._opened.abandon()
+        self.closed = "the log is closed"
+        self._end_followers(self.closed)
+        self._lock.release()
+
+    def _use(self, opened: Connections) -> None:
+        """Read and write on these connections from now on."""
+        appender = Appender(opened.writer, opened.stream, self.stamps)
+        self._opened = opened
+        self._writer = Writer(
+            appender,
+            relaxed=self._relaxed,
+            before_commit=partial(refuse_other_file, self.path, opened.file),
+            on_done=self._done,
+            on_fail=partial(self._fail_writing, opened),
+        )
+
+    def _done(self, jobs: list[Job]) -> None:
+        """Hand on what was committed: first to those that follow, then to those that wait."""
+        self.stamps.settle()
+        if self.followers:
+            results = [job.result for job in jobs if isinstance(job.result, list)]
+            records = [
+                one.record for written in results for one in written if isinstance(one, Accepted)
+            ]
+            for follower in self.followers:
+                follower.offer(records)
+        for job in jobs:
+            self.jobs.pop(job, None)
+            if job.done.done():
+                continue
+            if isinstance(job.result, Damaged):
+                job.done.set_exception(job.result)
+            else:
+                job.done.set_result(job.result)
+
+    def _fail_writing(self, opened: Connections, error: Exception) -> None:
+        if opened is self._opened:
+            self.fail(error)
+
+    def _close_and_reopen(self, error: Exception, reopen: Callable[[], Awaitable[None]]) -> None:
+        self.closed = str(error)
+        logger.error("the log is closed: %s", error)
+        self._fail_jobs()
+        if not self._closing:  # others may use the database soon
+            self._reopening = asyncio.create_task(self._reopen_forever(reopen))
+
+    def _fail_jobs(self) -> None:
+        """Fail all that is not durable: as far as anybody knows, it was not taken in."""
+        jobs, self.jobs = self.jobs, {}
+        for job in jobs:
+            if not job.done.done():
+                job.done.set_exception(_closed(self.closed or "it is closed"))
+                job.done.exception()  # read once: asyncio warns where nobody waits any more
+
+    async def _reopen_forever(self, reopen: Callable[[], Awaitable[None]]) -> None:
+        warned = -inf
+        while self.closed is not None:
+            await asyncio.sleep(REOPEN_SECONDS)
+            await self._stop()
+            self._fail_jobs()
+            self._opened.abandon()
+            try:
+                await reopen()
+            except Exception as error:  # noqa: BLE001  (whatever it is, it is tried again)
+                if monotonic() - warned >= REPEAT_WARNING_SECONDS:
+                    warned = monotonic()
+                    logger.warning("the log is still closed: %s", error)
+            else:
+                self.closed = None
+                logger.warning("the log is open again at %d", self.stamps.head())
+
+    async def _reopen(self) -> None:
+        """Open the same database again, and go on with what is on disk."""
+        refuse_other_file(self.path, self._opened.file)
+        await self._open_again()
+        for follower in self.followers:
+            follower.fall_behind()
+
+    async def _open_another(self) -> None:
+        """Open the database that is in the place of the one before."""
+        await self._open_again()
+        self._end_followers("the log was replaced by a copy: read it again")
+
+    async def _open_again(self) -> None:
+        """Open what is in place now; if this is cancelled, not before its thread is done.
+
+        A thread that goes on after the lock is released would write into another's journal.
+        """
+        opening = asyncio.create_task(asyncio.to_thread(self._open_connections_again))
+        try:
+            opened = await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            with suppress(Exception):
+                (await opening).abandon()
+            raise
+        try:
+            self._use(opened)
+        except BaseException:
+            opened.abandon()
+            raise
+        self.stamps.settle_all()
+
+    def _open_connections_again(self) -> Connections:
+        opened = open_connections(self.path, relaxed=self._relaxed, vfs=self._vfs)
+        try:
+            self.stamps.advance(opened.stream.head)
+            write_stream(opened.writer, opened.stream.at(self.stamps.mark()))
+        except BaseException:
+            opened.abandon()
+            raise
+        return opened
+
+    async def _stop(self) -> None:
+        """Stop the thread that writes, after what is queued."""
+        await self._writer.stop()
+        self.commits += self._writer.commits
+        self.commit_seconds += self._writer.seconds
+        self._writer.commits, self._writer.seconds = 0, 0.0
+
+    @property
+    def gauges(self) -> tuple[int, int, float]:
+        """How many drafts are queued, how many commits there were, and how long they took."""
+        writer = self._writer
+        queued = sum(len(job.drafts) for job in self.jobs)
+        return queued, self.commits + writer.commits, self.commit_seconds + writer.seconds
+
+    def _end_followers(self, reason: str) -> None:
+        for follower in self.followers:
+            follower.end(reason)
+
+
+def _closed(reason: str) -> LogClosed:
+    return LogClosed(f"the log cannot be written ({reason}): nothing was taken in, try again")

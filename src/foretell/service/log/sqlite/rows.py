@@ -1,0 +1,77 @@
+"""Rows of the tables: how records are stored in columns, and many rows in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import apsw
+import msgspec
+
+from foretell.service.log.record import StoredRow
+
+COLUMNS = "seq, campaign, decision, body, checksum"
+"""The columns of a record."""
+PREFIXED = ", ".join(f"events.{column}" for column in COLUMNS.split(", "))
+"""The same, where other tables are read with them."""
+CHUNKS = (128, 16)
+"""Rows that go into one statement: many, or few, or all of an even smaller rest."""
+
+
+def row_of(columns: Sequence[Any]) -> StoredRow:
+    """Return a record as it was stored; the decision of a decision is its own number."""
+    seq, campaign, decision, body, checksum = columns
+    return StoredRow(seq, campaign, seq if decision is None else decision, body, checksum)
+
+
+def columns_of(row: StoredRow) -> tuple[Any, ...]:
+    """Return the columns of a record."""
+    seq, campaign, decision, body, checksum = row
+    return (seq, campaign, None if decision == seq else decision, body, checksum)
+
+
+def insert(connection: apsw.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows, many in one statement: each statement may have to wait for other threads."""
+    for some in in_chunks(rows):
+        values = [value for row in some for value in row]
+        connection.execute(_insertion(table, len(some[0]), len(some)), values)
+
+
+@cache
+def _insertion(table: str, width: int, count: int) -> str:
+    row = f"({', '.join('?' * width)})"
+    return f"INSERT INTO {table} VALUES {', '.join([row] * count)}"
+
+
+def find(
+    connection: apsw.Connection, table: str, keys: Sequence[str], values: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of a table whose key columns have one of these values."""
+    for some in in_chunks(values):
+        flat = [value for row in some for value in row]
+        yield from connection.execute(_lookup(table, tuple(keys), len(some)), flat)
+
+
+@cache
+def _lookup(table: str, keys: tuple[str, ...], count: int) -> str:
+    row = f"({', '.join('?' * len(keys))})"
+    wanted = f"(VALUES {', '.join([row] * count)})"
+    matches = " AND ".join(f"{key} = column{number}" for number, key in enumerate(keys, 1))
+    return f"SELECT {table}.* FROM {wanted} CROSS JOIN {table} ON {matches}"
+
+
+def in_chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Cut rows so that there are few different numbers of them: each is a prepared statement."""
+    start = 0
+    for size in CHUNKS:
+        while len(rows) - start >= size:
+            yield rows[start : start + size]
+            start += size
+    if start < len(rows):
+        yield rows[start:]
+
+
+def as_json(numbers: Sequence[int]) -> str:
+    """Return numbers for `json_each`."""
+    return msgspec.json.encode(numbers).decode()

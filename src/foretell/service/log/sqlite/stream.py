@@ -1,0 +1,98 @@
+"""The row of the stream that is open: where the log ends, and its time there."""
+
+from __future__ import annotations
+
+import zlib
+from typing import NamedTuple
+
+import apsw
+import msgspec
+
+from foretell.service.log.chain import START, Chain, KeptLink
+from foretell.service.log.clock import SLOT, Mark
+from foretell.service.log.errors import Damaged
+from foretell.service.log.record import ROOT, record_of
+from foretell.service.log.sqlite.rows import COLUMNS, row_of
+from foretell.service.model.events import moment, stamp
+
+OWN = 1
+"""The number of the open stream: a database has no other yet."""
+_COLUMNS = "head, link, claims, boot_id, boot_time, sealed"
+
+
+class Stream(NamedTuple):
+    """What is known of the end of the log."""
+
+    head: int = 0
+    """The first seq that may still be used."""
+    link: bytes = ROOT
+    """That of the last record."""
+    claims: int = 0
+    """The sum of the numbers of all claims."""
+    boot_id: str = ""
+    boot_time: int = 0
+    sealed: int = 0
+
+    @property
+    def mark(self) -> Mark:
+        """The time of the head."""
+        return Mark(moment(self.head), self.boot_id, self.boot_time)
+
+    def at(self, mark: Mark) -> Stream:
+        """Return the stream with a head at another time."""
+        return self._replace(head=stamp(mark.time), boot_id=mark.boot_id, boot_time=mark.boot_time)
+
+    def checksum(self) -> int:
+        """Return the checksum that is stored with it."""
+        return zlib.crc32(msgspec.msgpack.encode((OWN, SLOT, *self)))
+
+
+def read_stream(connection: apsw.Connection) -> Stream | None:
+    """Read the stream, and raise `Damaged` if it was changed; None where there is none yet."""
+    try:
+        found = connection.execute(
+            f"SELECT {_COLUMNS}, checksum FROM streams WHERE stream = ? AND slot = ?", (OWN, SLOT)
+        ).fetchone()
+    except UnicodeDecodeError:
+        raise Damaged("the end of the log after record", 0) from None
+    if found is None:
+        if connection.execute("SELECT count(*) FROM (SELECT 1 FROM events LIMIT 1)").get:
+            raise Damaged("the end of the log after record", 0)
+        return None
+    stream = Stream(*found[:-1])
+    if stream.checksum() != found[-1]:
+        raise Damaged("the end of the log, stored as", stream.head)
+    return stream
+
+
+def write_stream(connection: apsw.Connection, stream: Stream) -> None:
+    """Store where the log ends, in the transaction that made it end there."""
+    connection.execute(
+        f"INSERT OR REPLACE INTO streams (stream, slot, {_COLUMNS}, checksum) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (OWN, SLOT, *stream, stream.checksum()),
+    )
+
+
+def link_before(connection: apsw.Connection, seq: int) -> KeptLink:
+    """Return the last link that was kept up to a record."""
+    found = connection.execute(
+        "SELECT number, seq, link FROM links WHERE stream = ? AND seq <= ? "
+        "ORDER BY seq DESC LIMIT 1",
+        (OWN, seq),
+    ).fetchone()
+    return START if found is None else KeptLink(*found)
+
+
+def end_of_chain(connection: apsw.Connection, stream: Stream) -> Chain:
+    """Read the last records, and raise `Damaged` unless they lead to the end of the log."""
+    chain = Chain(link_before(connection, stream.head))
+    for columns in connection.execute(
+        f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq", (chain.seq,)
+    ):
+        row = row_of(columns)
+        record_of(row)
+        chain.add(row)
+    if chain.link != stream.link or chain.seq >= max(stream.head, 1):
+        raise Damaged("a record after", chain.last.seq)
+    return chain

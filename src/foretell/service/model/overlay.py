@@ -1,0 +1,105 @@
+"""What a choice is drawn on: the folded state, and this process's decisions that are not folded.
+
+Between a decision and the fold of its record other decisions are asked for. If they were drawn on
+the folded state alone, a burst of them would all get the same action; so they are drawn on a copy
+on which the decisions under way are played. The copy is never folded and never saved: `play` has no
+inverse, and a decision whose record could not be written must leave no trace.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from foretell.policies.verbs import play
+from foretell.service.model.campaign import Campaign
+
+KEEP_FACTOR = 40
+"""A copy is kept for so many times the time that it took: large states are slow to copy."""
+
+
+class Overlay:
+    """The state that the next decision of one campaign is drawn on."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        """Begin with nothing under way."""
+        self.campaign = campaign
+        self.revision = 0
+        """Changes whenever the state may be another one."""
+        self._under_way: dict[int, int] = {}
+        self._copy: Any = None
+        self.position = campaign.position
+        """The position of the folded state that `state` has last returned, or copied."""
+        self._keep_until = 0.0
+
+    @property
+    def t(self) -> int:
+        """The round of the next decision, as far as this process knows."""
+        return self.campaign.decided + len(self._under_way)
+
+    def state(self) -> Any:
+        """Return the state with the decisions under way played on it; it is only read."""
+        position = self.campaign.position
+        if not self._under_way:
+            self.position = position
+            return self.campaign.state
+        if self._copy is None or (
+            position != self.position and time.perf_counter() >= self._keep_until
+        ):
+            began = time.perf_counter()
+            self._copy, self.position = copied(self.campaign.state), position
+            now = time.perf_counter()
+            self._keep_until = now + KEEP_FACTOR * (now - began)
+            for t, action in enumerate(self._under_way.values(), self.campaign.decided):
+                play(self._copy, t, action)
+        return self._copy
+
+    def add(self, nonce: int, action: int) -> None:
+        """Play a decision that is under way."""
+        if self._copy is not None:
+            play(self._copy, self.t, action)
+        self._under_way[nonce] = action
+        self.revision += 1
+
+    def folded(self, nonce: int) -> None:
+        """Forget a decision that is under way no longer, because its record is folded."""
+        self._under_way.pop(nonce, None)
+        if not self._under_way:
+            self._copy = None
+        self.revision += 1
+
+    def drop(self, nonce: int) -> None:
+        """Take back a decision whose record was not written."""
+        if self._under_way.pop(nonce, None) is not None:
+            self._copy = None
+        self.revision += 1
+
+    def replace(self, campaign: Campaign) -> None:
+        """Go on with another state of the campaign, after a refit."""
+        self.campaign = campaign
+        self._copy = None
+        self.revision += 1
+
+
+def copied(state: Any) -> Any:
+    """Return a state of its own with the same content.
+
+    >>> from foretell.policies import Ucb
+    >>> from foretell.policies.registry import start
+    >>> from foretell.types import Problem
+    >>> state = start(Ucb(), Problem(2, 2))
+    >>> copied(state).rewards.counts is state.rewards.counts
+    False
+    """
+    return type(state)(
+        *(
+            copied(value)
+            if hasattr(value, "_fields")
+            else value.copy()
+            if isinstance(value, np.ndarray)
+            else value
+            for value in state
+        )
+    )

@@ -1,0 +1,122 @@
+"""The work for one event does not grow with the events before it; a limit there is none.
+
+Once a decision took 1,000 events at most, because each was compared with all before it. What is
+counted here is work, not time: lines of ours that are run, and records that are read.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import pytest
+
+from foretell.service.model import running
+from tests.service.engine_driver import Served
+
+EVENTS = 2000
+PER_BATCH = 50
+TIMES = 3
+"""How much more events about one decision may cost than events about as many."""
+
+
+class Work(NamedTuple):
+    """What was done."""
+
+    lines: int
+    """Lines of the service that were run."""
+    read: int
+    """Records that were read."""
+
+
+def work_of(served: Served, reports: list[dict[str, Any]]) -> Work:
+    """Send events, and count what is done until all of them are folded."""
+    log: Any = served.engine.runtime.log
+    lines, read = [0], [0]
+    readers = {
+        name: getattr(log, name) for name in ("decisions", "decisions_after", "decided", "by_key")
+    }
+
+    def counting(reader: Any) -> Any:
+        async def read_and_count(*arguments: Any) -> Any:
+            found = await reader(*arguments)
+            read[0] += sum(1 + len(getattr(one, "feedback", ())) for one in found)
+            return found
+
+        return read_and_count
+
+    def count(frame: FrameType, event: str, _: object) -> Any:
+        lines[0] += event == "line"
+        return count if "/foretell/service/" in frame.f_code.co_filename else None
+
+    for name, reader in readers.items():
+        setattr(log, name, counting(reader))
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        for first in range(0, len(reports), PER_BATCH):
+            served.batch(reports[first : first + PER_BATCH])
+        served.run(served.engine.settled())
+    finally:
+        sys.settrace(before)
+        for name in readers:
+            delattr(log, name)
+    return Work(lines[0], read[0])
+
+
+def reports_about(ids: list[str], kind: str) -> list[dict[str, Any]]:
+    """Return events about decisions, in turn."""
+    reports: list[dict[str, Any]] = []
+    for number in range(EVENTS):
+        report: dict[str, Any] = {"decision_id": ids[number % len(ids)], "event_id": f"e{number}"}
+        if kind == "signals":
+            report["signal"] = "click"
+        elif kind == "rewards":
+            report["value"] = 0.25
+        elif kind == "corrections":
+            report |= {"value": 0.5, "kind": "adjust", "target": f"e{number // 2}"}
+        else:
+            report |= {"value": 0.5, "kind": "adjust", "target": f"never-{number}"}
+        if kind == "corrections" and number % 2 == 0:
+            report = {"decision_id": report["decision_id"], "event_id": f"e{number}", "value": 1.0}
+        reports.append(report)
+    return reports
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["signals", "rewards", "corrections", "parked"])
+@pytest.mark.parametrize("policy", ["nsd-kl", "nsd-adaptive"])
+def test_events_about_one_decision_cost_as_much_as_about_many(
+    tmp_path: Path, kind: str, policy: str
+) -> None:
+    found = []
+    for decisions in (EVENTS, 1):
+        with Served(tmp_path / f"{decisions}.db", compiled=False) as served:
+            served.create(policy=policy)
+            ids = [one.decision_id for one in served.decide_many(decisions)]
+            served.run(served.engine.settled())
+            found.append(work_of(served, reports_about(ids, kind)))
+            counts = served.report().counts
+            assert counts.signals + counts.rewards == EVENTS, "there is no limit"
+            assert counts.parked == 0 or kind != "signals"
+    many, one = found
+    assert one.lines < TIMES * many.lines
+    assert one.read <= many.read + 1
+
+
+@pytest.mark.slow
+def test_a_decision_is_read_once_per_eviction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With events about one decision, the cache may be as small as can be."""
+    monkeypatch.setattr(running, "MAX_DECISIONS", 200)
+    with Served(tmp_path / "a.db", compiled=False) as served:
+        served.create(policy="nsd-kl")
+        first = served.decide().decision_id
+        served.decide_many(500)
+        served.run(served.engine.settled())
+        found = work_of(served, reports_about([first], "rewards"))
+        assert found.read <= 64 + 1, "once, and what is read ahead with it"
+        assert served.digest() == served.rebuilt().digest()

@@ -1,0 +1,112 @@
+"""Checked: a changed, moved, missing, foreign or cut-off record is found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from foretell.service.log.errors import Damaged
+from foretell.service.log.protocol import (
+    Draft,
+    Log,
+)
+from foretell.service.log.record import StoredRow, record_of, stored_row
+from foretell.service.model.events import KeyRevoked
+from tests.service.log.engines import (
+    ADMIN,
+    Engine,
+    accepted,
+    between,
+    decide,
+    read_all,
+    run,
+)
+
+
+def changed(rows: list[StoredRow]) -> list[StoredRow]:
+    """Change a byte of a record."""
+    row = rows[70]
+    rows[70] = row._replace(body=row.body[:-1] + bytes([row.body[-1] ^ 1]))
+    return rows
+
+
+def rewritten(rows: list[StoredRow]) -> list[StoredRow]:
+    """Put another event in the place of one, with a sound checksum."""
+    row = rows[70]
+    rows[70] = stored_row(row.seq, row.campaign, row.decision, KeyRevoked("forged"))
+    return rows
+
+
+def swapped(rows: list[StoredRow]) -> list[StoredRow]:
+    """Let two records change places, with sound checksums."""
+    one, other = rows[70], rows[71]
+    rows[70] = stored_row(one.seq, other.campaign, other.decision, record_of(other).event)
+    rows[71] = stored_row(other.seq, one.campaign, one.decision, record_of(one).event)
+    return rows
+
+
+def removed(rows: list[StoredRow]) -> list[StoredRow]:
+    return rows[:70] + rows[71:]
+
+
+def added(rows: list[StoredRow]) -> list[StoredRow]:
+    """Add a foreign record with a sound checksum."""
+    row = stored_row(between(rows[70]), 1, 0, KeyRevoked("foreign"))
+    return [*rows[:71], row, *rows[71:]]
+
+
+def cut_off(rows: list[StoredRow]) -> list[StoredRow]:
+    return rows[:-1]
+
+
+def all_cut_off(rows: list[StoredRow]) -> list[StoredRow]:
+    return []
+
+
+def appended(rows: list[StoredRow]) -> list[StoredRow]:
+    return [*rows, stored_row(between(rows[-1]), 1, 0, KeyRevoked("foreign"))]
+
+
+DAMAGE = (changed, rewritten, swapped, removed, added, cut_off, all_cut_off, appended)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_found_by_a_check_and_by_reading_in_order(
+    engine: Engine, damage: Callable[[list[StoredRow]], list[StoredRow]]
+) -> None:
+    async def fill(log: Log) -> None:
+        for n in range(150):
+            await accepted(log, Draft(1, KeyRevoked(f"{n}")), ADMIN)
+            await asyncio.sleep(0.00002)
+        assert log.check() == (300, 0, [])
+
+    run(engine, fill)
+    engine.edit(damage)
+
+    async def law(log: Log) -> None:
+        assert log.check().damage
+        with pytest.raises(Damaged):
+            await read_all(log)
+
+    try:
+        run(engine, law)
+    except Damaged:  # an engine may refuse to open what was cut off
+        assert damage in (cut_off, all_cut_off, appended)
+
+
+def test_a_changed_record_is_not_read_alone_either(engine: Engine) -> None:
+    async def fill(log: Log) -> list[int]:
+        return [await decide(log, nonce=n) for n in range(200)]
+
+    numbers = run(engine, fill)
+    engine.edit(changed)
+
+    async def law(log: Log) -> None:
+        for read in (log.decisions(1, [numbers[70]]), log.decided(1, [numbers[70]])):
+            with pytest.raises(Damaged):
+                await read
+        assert len(await log.decisions(1, numbers[:70])) == 70
+
+    run(engine, law)

@@ -1,0 +1,233 @@
+"""A disk that fails: what was not written is refused, what was written is found, and it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.open import open_log
+from foretell.service.log.protocol import SavedState
+from foretell.service.log.sqlite import database
+from foretell.service.log.sqlite.log import SqliteLog
+from tests.service.log.engines import (
+    ADMIN,
+    accepted,
+    decide,
+    feedback,
+    open_again,
+    read_all,
+    tail_until,
+)
+from tests.torture.disk import Disk
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "REOPEN_SECONDS", 0.01)
+
+
+def test_a_sync_that_fails_closes_the_log_until_the_disk_works(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk = Disk(tmp_path / "live.db")
+
+    async def run() -> None:
+        log = await open_log(str(tmp_path / "live.db"), vfs=disk.name)
+        first = await decide(log)
+        following = asyncio.create_task(
+            tail_until(log, 0, lambda records, _: bool(records) and records[-1].campaign == 9)
+        )
+        await asyncio.sleep(0.02)
+        disk.fault = lambda operation, ending, _: (
+            apsw.IOError("no") if (operation, ending) == ("sync", "-wal") else None
+        )
+        failed = await asyncio.gather(
+            *(decide(log, nonce=n) for n in range(5)), return_exceptions=True
+        )
+        assert all(isinstance(one, LogClosed) for one in failed)
+        assert log.closed is not None
+        for refused in (decide(log), log.add_counts(1, "a", 1), log.erase(1, b"u")):
+            with pytest.raises(LogClosed, match="nothing was taken in"):
+                await refused
+        await asyncio.sleep(0.1)
+        assert log.closed is not None
+        with pytest.raises(LogClosed):
+            await log.decisions(1, [first])
+        disk.fault = lambda *_: None
+        await open_again(log)
+        number = await decide(log, campaign=9)
+        records = [record for item in await following for record in item.records]
+        assert records == await read_all(log)
+        assert (records[0].seq, records[-1].seq) == (first, number)
+        assert log.check().damage == []
+        await log.close()
+
+    with caplog.at_level(logging.WARNING, "foretell"):
+        asyncio.run(run())
+    closed, *_, opened = caplog.messages
+    assert closed.startswith("the log is closed: ")
+    assert opened.startswith("the log is open again at ")
+
+
+def test_nothing_is_below_what_is_complete_though_it_turns_out_to_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit whose answer is lost: the tail waits, and then brings it."""
+
+    async def run() -> None:
+        log = SqliteLog(str(tmp_path / "a.db"))
+        writer = log._database._writer
+        really = writer._call_loop
+        monkeypatch.setattr(writer, "_call_loop", lambda function, argument: lost(really, argument))
+
+        def lost(call: Callable[..., None], argument: object) -> None:
+            call(writer._on_fail, OSError("the answer is lost"))
+
+        await asyncio.sleep(0)
+        with pytest.raises(LogClosed, match="the answer is lost"):
+            await decide(log)
+        complete = log._stamps.complete()
+        await open_again(log)
+        (record,) = await read_all(log)
+        assert complete <= record.seq
+        items = await tail_until(log, 0, lambda records, _: bool(records))
+        assert [one for item in items for one in item.records] == [record]
+        assert record.seq < log.head()
+        await log.close()
+
+    asyncio.run(run())
+
+
+def test_a_read_that_fails_closes_the_log_too(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "live.db")
+
+    async def run() -> None:
+        log = await open_log(str(tmp_path / "live.db"), vfs=disk.name)
+        numbers = [await decide(log, nonce=n) for n in range(300)]
+        await log.close()
+        log = await open_log(str(tmp_path / "live.db"), vfs=disk.name)
+        disk.reads_fail = True
+        with pytest.raises(LogClosed, match="cannot be read"):
+            await log.decisions(1, numbers)
+        assert log.closed is not None
+        disk.reads_fail = False
+        await open_again(log)
+        assert len(await log.decisions(1, numbers)) == 300
+        await decide(log)
+        await log.close()
+
+    asyncio.run(run())
+
+
+def test_a_full_disk_is_no_reason_to_forget(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "live.db")
+
+    async def run() -> None:
+        log = await open_log(str(tmp_path / "live.db"), vfs=disk.name)
+        await decide(log)
+        disk.room = 0
+        with pytest.raises(LogClosed):
+            await accepted(log, *[ADMIN] * 200)
+        disk.room = None
+        await open_again(log)
+        assert await log.count_records() in (1, 201)
+        await decide(log)
+        assert log.check().damage == []
+        await log.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("how", ["moved", "deleted", "replaced"])
+def test_a_database_that_is_gone_is_not_written_any_more(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "a.db"
+
+    async def run() -> None:
+        log = await open_log(str(path))
+        await decide(log)
+        path.rename(tmp_path / "moved.db")
+        if how == "replaced":
+            path.write_bytes((tmp_path / "moved.db").read_bytes())
+        with pytest.raises(LogClosed, match="was deleted, moved or replaced"):
+            await decide(log)
+        await asyncio.sleep(0.1)
+        assert log.closed is not None
+        assert path.exists() == (how == "replaced")
+        if how != "deleted":
+            (tmp_path / "moved.db").rename(path)
+            await open_again(log)
+            await decide(log)
+            assert await log.count_records() == 2
+        await log.close()
+        assert path.exists() == (how != "deleted")
+
+    asyncio.run(run())
+
+
+def test_a_damaged_earlier_record_fails_its_own_call_only(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.db")
+
+    async def run() -> None:
+        log = await open_log(path)
+        await accepted(log, feedback(1, 5 << 20, "a"), *[ADMIN] * 200)
+        await log.close()
+        connection = apsw.Connection(path)
+        connection.execute("UPDATE events SET body = x'00' WHERE decision > 0")
+        connection.close()
+        log = await open_log(path)
+        broken = log.append([feedback(1, 5 << 20, "c"), feedback(1, 5 << 20, "a")])
+        failed, written = await asyncio.gather(
+            broken, log.append([feedback(1, 5 << 20, "b")]), return_exceptions=True
+        )
+        assert isinstance(failed, Damaged)
+        assert isinstance(written, list)
+        assert log.closed is None
+        assert list(await log.by_key(1, [b"e:b", b"e:c"])) == [b"e:b"]
+        with pytest.raises(Damaged):
+            await log.by_key(1, [b"e:a"])
+        await log.close()
+
+    asyncio.run(run())
+
+
+def test_closing_a_log_that_is_closed_by_a_failure_ends(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "live.db")
+
+    async def run() -> None:
+        log = await open_log(str(tmp_path / "live.db"), vfs=disk.name)
+        await decide(log)
+        disk.fault = lambda *_: apsw.IOError("no")
+        with pytest.raises(LogClosed):
+            await decide(log)
+        await log.close()
+        with pytest.raises(LogClosed):
+            await log.save_state(1, SavedState(1, "a", b""))
+        with pytest.raises(LogClosed):
+            await log.campaigns()
+        disk.fault = lambda *_: None
+        log = await open_log(str(tmp_path / "live.db"))
+        assert await log.count_records() >= 1
+        await log.close()
+
+    asyncio.run(run())
+
+
+def test_a_waiter_that_was_cancelled_harms_nobody(tmp_path: Path) -> None:
+    async def run() -> None:
+        log = await open_log(str(tmp_path / "a.db"))
+        tasks = [asyncio.create_task(decide(log, nonce=n)) for n in range(10)]
+        await asyncio.sleep(0)
+        tasks[3].cancel()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert sum(isinstance(one, int) for one in done) == 9
+        await decide(log)
+        assert log.closed is None
+        await log.close()
+
+    asyncio.run(run())
