@@ -16,7 +16,8 @@ import msgspec
 from foretell.cli import cli
 from foretell.policies import policy_markdown
 from foretell.service.http.routes import OPERATIONS
-from foretell.service.log.record import ROOT, link_after, stored_row
+from foretell.service.log.chain import Chain
+from foretell.service.log.record import stored_row
 from foretell.service.model.events import Decided, stamp
 from foretell.service.settings import settings_markdown
 from foretell.studies.leaderboard.board import load_leaderboard
@@ -117,7 +118,9 @@ def record_markdown() -> str:
         "| `decision` | NULL: a decision is about itself |",
     ]
     lines += [f"| `body` | `{row.body.hex()}` |", f"| `checksum` | {row.checksum} |", ""]
-    lines.append(f"Its link, if it is the first of its stream: `{link_after(ROOT, row).hex()}`")
+    chain = Chain()
+    chain.add(row)
+    lines.append(f"Its link, if it is the first of its stream: `{chain.link.hex()}`")
     return "\n".join(lines) + "\n"
 
 

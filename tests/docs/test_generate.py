@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from foretell.policies import policy_table
-from foretell.service.log.record import ROOT, StoredRow, link_after, record_of
+from foretell.service.log.chain import Chain
+from foretell.service.log.record import StoredRow, record_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -44,7 +45,9 @@ def test_the_record_that_the_page_on_the_log_shows_can_be_read() -> None:
     seq, campaign, checksum = (int(column[name]) for name in ("seq", "campaign", "checksum"))
     row = StoredRow(seq, campaign, seq, body, checksum)
     assert record_of(row).event == generator().EXAMPLE
-    assert f"`{link_after(ROOT, row).hex()}`" in shown
+    chain = Chain()
+    chain.add(row)
+    assert f"`{chain.link.hex()}`" in shown
     pieces = re.findall(r"^\| `([0-9a-f ]+)` \|(?: `\w+`)? \|", shown, flags=re.MULTILINE)
     assert bytes.fromhex("".join(pieces)) == body
 

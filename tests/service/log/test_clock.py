@@ -195,12 +195,13 @@ def test_time_ends_before_it_does_not_fit_any_more(machine: Machine) -> None:
 
 def test_each_record_has_a_microsecond_of_its_own_while_time_stands(machine: Machine) -> None:
     stamps = Stamps(Clock(), 0)
-    stamps.begin()
-    seqs = [stamps.take() for _ in range(5)]
+    seqs = list(stamps.begin(5))
     assert [moment(seq) for seq in seqs] == list(range(START, START + 5))
     assert stamps.head() == stamps.complete() == seqs[0]
     assert stamps.now() == stamp(START + 5)
-    assert stamps.take() == stamp(START + 5)
+    assert list(stamps.begin(1)) == [stamp(START + 5)]
+    stamps.settle()
+    assert stamps.head() == stamps.complete() == stamp(START + 5)
     stamps.settle()
     assert stamps.head() == stamps.complete() == stamp(START + 6)
     stamps.advance(stamp(START + 9) + 1)

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretell.service.log.chain import START, Chain, KeptLink, find_damage, verified
+from foretell.service.log.chain import LINK_EVERY, START, Chain, KeptLink, find_damage, verified
 from foretell.service.log.errors import Damaged
 from foretell.service.log.record import (
-    LINK_EVERY,
     StoredRow,
     claim_number,
     personal_checksum,

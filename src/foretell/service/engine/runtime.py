@@ -103,7 +103,9 @@ class Runtime:
     def decision_id(self, campaign: int, number: int, decided: Decided) -> str:
         """Return the id of a decision: the same each time, whatever secrets came since."""
         token = Token(campaign, decided.action, decided.propensity, number)
-        secret_id = max(one for one in self.secrets if self.signs_since[one] <= number)
+        secret_id = next(reversed(self.secrets))  # the newest one, but for old decisions
+        if self.signs_since[secret_id] > number:
+            secret_id = max(one for one in self.secrets if self.signs_since[one] <= number)
         return sign_decision_id(token, secret_id, self.secrets[secret_id])
 
     def unit_hash(self, name: str) -> bytes:

@@ -1,13 +1,24 @@
-"""The chain of a stream: each record is linked to the one before it, and some links are kept."""
+"""The chain of a stream: the link of a record is a digest of it and of all records before it.
+
+It is made from the records since the last link that was kept, and from that link. Every
+`LINK_EVERY`-th is kept, and that of the last record. So a record that was changed, moved, added,
+removed or cut off is found whenever records are read in order.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from foretell.service.log.errors import Damaged
-from foretell.service.log.record import LINK_EVERY, ROOT, StoredRow, link_after, record_of
+from foretell.service.log.record import DIGEST_BYTES, StoredRow, packed, record_of
 from foretell.service.model.events import Record
+
+ROOT = bytes(DIGEST_BYTES)
+"""What the first record of a stream is linked to."""
+LINK_EVERY = 64
+"""Records after which a link is kept."""
 
 
 class KeptLink(NamedTuple):
@@ -29,21 +40,33 @@ class Chain:
         """Go on after a link that was kept."""
         self.last = start
         """The last link that was kept."""
-        self.link = start.link
         self.seq = start.seq
-        self.since = 0
-        """Records since the link that was kept."""
+        self._since = 0
+        self._digest = _digest_after(start)
+
+    @property
+    def link(self) -> bytes:
+        """The link of the last record."""
+        return self._digest.digest() if self._since else self.last.link
 
     def add(self, row: StoredRow) -> KeptLink | None:
         """Add a record; return its link where it is to be kept."""
-        self.link = link_after(self.link, row)
-        self.seq = row.seq
-        self.since += 1
-        if self.since < LINK_EVERY:
+        return self.add_packed(row.seq, packed(*row[:4]))
+
+    def add_packed(self, seq: int, packed_record: bytes) -> KeptLink | None:
+        """Add a record that is packed already."""
+        self._digest.update(packed_record)
+        self.seq = seq
+        self._since += 1
+        if self._since < LINK_EVERY:
             return None
-        self.since = 0
-        self.last = KeptLink(self.last.number + 1, row.seq, self.link)
+        self.last = KeptLink(self.last.number + 1, seq, self._digest.digest())
+        self._since, self._digest = 0, _digest_after(self.last)
         return self.last
+
+
+def _digest_after(kept: KeptLink) -> hashlib.blake2b:
+    return hashlib.blake2b(key=kept.link, digest_size=DIGEST_BYTES)
 
 
 def verified(

@@ -147,17 +147,13 @@ class Stamps:
         self._in_flight: deque[int] = deque()
         self._lock = threading.Lock()
 
-    def begin(self) -> None:
-        """Begin a group: its records are in flight until it is settled."""
+    def begin(self, records: int) -> range:
+        """Begin a group: return a seq for each of its records, in flight until it is settled."""
         with self._lock:
-            self._in_flight.append(self._at_least_now())
-
-    def take(self) -> int:
-        """Return the seq of the next record."""
-        with self._lock:
-            seq = stamp(self._next, SLOT)
-            self._next += 1
-            return seq
+            first = self._at_least_now()
+            self._next += records
+            self._in_flight.append(first)
+        return range(first + SLOT, stamp(self._next), SLOTS)
 
     def settle(self) -> None:
         """End the oldest group: its records are durable, and were handed on."""

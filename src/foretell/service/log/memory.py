@@ -14,7 +14,7 @@ import msgspec
 
 from foretell.errors import DamagedFile, InvalidInput
 from foretell.files import write_whole
-from foretell.service.log.chain import Chain
+from foretell.service.log.chain import LINK_EVERY, Chain
 from foretell.service.log.clock import Clock, Stamps
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.memory_reader import Content, MemoryReader
@@ -32,7 +32,6 @@ from foretell.service.log.protocol import (
     refuse_unusable,
 )
 from foretell.service.log.record import (
-    LINK_EVERY,
     personal_checksum,
     record_of,
     state_digest,
@@ -71,14 +70,14 @@ class MemoryLog(MemoryReader):
         self._refuse_if_closed()
         await asyncio.sleep(0)
         self._refuse_if_closed()
-        self._stamps.begin()
-        written = [self._write(draft) for draft in drafts]
+        seqs = self._stamps.begin(len(drafts))
+        written = [self._write(seq, draft) for seq, draft in zip(seqs, drafts, strict=True)]
         self._stamps.settle()
         self._commits += 1
         self._wake()
         return written
 
-    def _write(self, draft: Draft) -> Written:
+    def _write(self, seq: int, draft: Draft) -> Written:
         content, campaign = self.content, draft.campaign
         for claim in draft.claims:
             if claim in content.keys:
@@ -87,7 +86,7 @@ class MemoryLog(MemoryReader):
         for earlier in taken:
             if earlier.n == draft.unit_action:
                 return Taken(earlier)
-        row = stored_row(self._stamps.take(), campaign, draft.decision, draft.event)
+        row = stored_row(seq, campaign, draft.decision, draft.event)
         content.rows.append(row)
         self._index_row(row)
         kept = self._chain.add(row)

@@ -1,9 +1,7 @@
 """A record as every engine stores it: its bytes, their checksum, and the link of the chain.
 
-The checksum is checked whenever a record is read, in whatever way. A link is a digest of a record
-and of all before it in its stream; every `LINK_EVERY`-th is kept, and that of the last record. So
-a record that was changed, moved, added, removed or cut off is found whenever records are read in
-order.
+The checksum is checked whenever a record is read, in whatever way. A link (`chain`) is a digest of
+a record and of all before it in its stream.
 """
 
 from __future__ import annotations
@@ -19,13 +17,10 @@ from foretell.service.log.errors import Damaged
 from foretell.service.model.events import AnyEvent, Decided, Record, decode_event, encode_event
 
 _HEAD = struct.Struct(">QIQ")
+_ROW_HEAD = struct.Struct(">QIQI")
 DIGEST_BYTES = 16
 KEY_BYTES = 12
 """Bytes of the digest under which a claim is stored."""
-ROOT = bytes(DIGEST_BYTES)
-"""What the first record of a stream is linked to."""
-LINK_EVERY = 64
-"""Records after which a link is kept."""
 UNREADABLE = (msgspec.MsgspecError, struct.error, TypeError, ValueError, AttributeError)
 """What reading a damaged value may raise: it may be of another type."""
 
@@ -45,26 +40,30 @@ def stored_row(seq: int, campaign: int, decision: int, event: AnyEvent) -> Store
     """Return the stored form of an event; a decision is about itself."""
     about = seq if isinstance(event, Decided) else decision
     body = encode_event(event)
-    return StoredRow(seq, campaign, about, body, _checksum(seq, campaign, about, body))
+    return StoredRow(seq, campaign, about, body, checksum_of(packed(seq, campaign, about, body)))
+
+
+def packed(seq: int, campaign: int, decision: int, body: bytes) -> bytes:
+    """Return all of a record in one piece: what its checksum and its link are made from."""
+    return _ROW_HEAD.pack(seq, campaign, decision, len(body)) + body
+
+
+def checksum_of(packed_record: bytes) -> int:
+    """Return the checksum of a record."""
+    return _signed(zlib.crc32(packed_record))
 
 
 def record_of(row: StoredRow) -> Record:
     """Return the record that was stored, or raise `Damaged` with its seq."""
     seq, campaign, decision, body, checksum = row
     try:
-        if _checksum(seq, campaign, decision, body) == checksum:
+        if checksum_of(packed(seq, campaign, decision, body)) == checksum:
             event = decode_event(body)
             if (decision == seq) == isinstance(event, Decided):
                 return Record(seq, campaign, decision, event)
     except UNREADABLE:
         pass
     raise Damaged("record", seq)
-
-
-def link_after(before: bytes, row: StoredRow) -> bytes:
-    """Return the link of a record that follows one with the link `before`."""
-    head = _HEAD.pack(row.seq, row.campaign, row.decision)
-    return hashlib.blake2b(head + row.body, key=before, digest_size=DIGEST_BYTES).digest()
 
 
 def claim_digest(key: bytes) -> bytes:
@@ -104,10 +103,6 @@ def personal_is_sound(seq: Any, campaign: Any, unit: Any, context: Any, stored: 
         return personal_checksum(seq, campaign, unit, context) == stored
     except UNREADABLE:
         return False
-
-
-def _checksum(seq: int, campaign: int, decision: int, body: bytes) -> int:
-    return _signed(zlib.crc32(body, zlib.crc32(_HEAD.pack(seq, campaign, decision))))
 
 
 def _signed(checksum: int) -> int:

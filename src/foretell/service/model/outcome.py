@@ -92,7 +92,7 @@ class Rules(NamedTuple):
 
     def dues(self, decided_at: int) -> tuple[int, ...]:
         """Return the moments at which the windows of a decision close."""
-        return tuple(rule.window.closes(decided_at) for rule in self.stages)
+        return tuple([rule.window.closes(decided_at) for rule in self.stages])
 
     def closed_by(self, decided_at: int, now: int) -> Closed:
         """Return which windows of a decision are closed at a moment."""

@@ -6,8 +6,8 @@ same in between.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 import apsw
 
@@ -23,29 +23,24 @@ from foretell.service.log.protocol import (
     Written,
 )
 from foretell.service.log.record import (
+    checksum_of,
     claim_digest,
     claim_number,
+    packed,
     personal_checksum,
     record_of,
-    stored_row,
 )
-from foretell.service.log.sqlite.rows import COLUMNS, as_json, columns_of, find, insert, row_of
+from foretell.service.log.sqlite.rows import COLUMNS, as_json, find, insert, row_of
 from foretell.service.log.sqlite.stream import OWN, Stream, end_of_chain, write_stream
-from foretell.service.model.events import Decided, Record
+from foretell.service.model.events import Decided, Record, encode_event
 
 RANK_EVERY = 256
 """Decisions of a campaign after which a rank is kept."""
 CLAIMS_MODULUS = 1 << 62
 UnitKey: TypeAlias = tuple[int, bytes, int]
 """A campaign, a unit of it, and the n of one of its actions."""
-
-
-class _Wanted(NamedTuple):
-    """A draft, and what it claims."""
-
-    draft: Draft
-    claims: list[Claim]
-    action: UnitKey | None
+Wanted: TypeAlias = tuple[Draft, Sequence[Claim], UnitKey | None]
+"""A draft, and what it claims."""
 
 
 def unit_claim(unit: bytes, n: int, action: int) -> bytes:
@@ -62,6 +57,7 @@ class Appender:
         self.stream = stream
         self.stamps = stamps
         self._chain = end_of_chain(connection, stream)
+        self._seqs: Iterator[int] = iter(())
         self._ranks: dict[int, int] = {}
         """How many decisions each campaign has, where that was needed."""
         self._new: dict[str, list[tuple[Any, ...]]] = {}
@@ -71,11 +67,15 @@ class Appender:
         self._damaged: dict[Claim, Damaged] = {}
         self._given: dict[UnitKey, UnitAction] = {}
 
+    def begin(self, records: int) -> None:
+        """Begin a transaction that adds so many records at most."""
+        self._seqs = iter(self.stamps.begin(records))
+
     def append(self, calls: Sequence[Sequence[Draft]]) -> list[list[Written] | Damaged]:
         """Write the drafts of some calls; where one meets damage, nothing of its call."""
         wanted = [[_wanted(draft) for draft in call] for call in calls]
-        self._read_claims([claim for call in wanted for one in call for claim in one.claims])
-        self._read_units([one.action for call in wanted for one in call if one.action])
+        self._read_claims([claim for call in wanted for _, claims, _ in call for claim in claims])
+        self._read_units([unit_key for call in wanted for _, _, unit_key in call if unit_key])
         written = [self._append_call(call) for call in wanted]
         for table, rows in self._new.items():
             insert(self.connection, table, rows)
@@ -93,31 +93,35 @@ class Appender:
         """Forget a claim that is erased."""
         self._claims_sum -= claim_number(campaign, key, seq)
 
-    def _append_call(self, call: Sequence[_Wanted]) -> list[Written] | Damaged:
+    def _append_call(self, call: Sequence[Wanted]) -> list[Written] | Damaged:
         if self._damaged:
-            for claim in (claim for one in call for claim in one.claims):
+            for claim in (claim for _, claims, _ in call for claim in claims):
                 if claim in self._damaged:
                     return self._damaged[claim]
         return [self._write(*wanted) for wanted in call]
 
-    def _write(self, draft: Draft, claims: list[Claim], unit_key: UnitKey | None) -> Written:
+    def _write(self, draft: Draft, claims: Sequence[Claim], unit_key: UnitKey | None) -> Written:
         for claim in claims:
             if claim in self._claimed:
                 return Duplicate(self._claimed[claim])
-        if unit_key in self._given:
+        if unit_key is not None and unit_key in self._given:
             return Taken(self._given[unit_key])
-        row = stored_row(self.stamps.take(), draft.campaign, draft.decision, draft.event)
-        record = Record(row.seq, row.campaign, row.decision, draft.event)
-        self._add("events", columns_of(row))
-        kept = self._chain.add(row)
+        seq, campaign, event = next(self._seqs), draft.campaign, draft.event
+        decided = isinstance(event, Decided)
+        about = seq if decided else draft.decision
+        body = encode_event(event)
+        whole = packed(seq, campaign, about, body)
+        self._add("events", (seq, campaign, None if decided else about, body, checksum_of(whole)))
+        kept = self._chain.add_packed(seq, whole)
         if kept is not None:
             self._add("links", (OWN, kept.seq, kept.number, kept.link))
-        for campaign, key in claims:
-            self._claimed[campaign, key] = record
-            self._add("keys", (campaign, key, row.seq))
-            self._claims_sum += claim_number(campaign, key, row.seq)
-        if isinstance(draft.event, Decided):
-            self._write_decision(draft, draft.event, row.seq)
+        record = Record(seq, campaign, about, event)
+        for claim in claims:
+            self._claimed[claim] = record
+            self._add("keys", (*claim, seq))
+            self._claims_sum += claim_number(*claim, seq)
+        if isinstance(event, Decided):
+            self._write_decision(draft, event, seq)
         return Accepted(record)
 
     def _write_decision(self, draft: Draft, decided: Decided, seq: int) -> None:
@@ -180,8 +184,8 @@ class Appender:
         self._new.setdefault(table, []).append(row)
 
 
-def _wanted(draft: Draft) -> _Wanted:
+def _wanted(draft: Draft) -> Wanted:
     claims = [(campaign, claim_digest(key)) for campaign, key in draft.claims]
     if draft.unit is None or draft.unit_action is None:
-        return _Wanted(draft, claims, None)
-    return _Wanted(draft, claims, (draft.campaign, draft.unit, draft.unit_action))
+        return draft, claims, None
+    return draft, claims, (draft.campaign, draft.unit, draft.unit_action)

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from foretell.service.log.chain import verified
+from foretell.service.log.chain import LINK_EVERY, verified
 from foretell.service.log.errors import Damaged
 from foretell.service.log.protocol import LogCheck
-from foretell.service.log.record import LINK_EVERY, claim_digest, record_of
+from foretell.service.log.record import claim_digest, record_of
 from foretell.service.log.sqlite.appender import RANK_EVERY
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.rows import COLUMNS, PREFIXED, as_json, row_of

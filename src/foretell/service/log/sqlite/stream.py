@@ -8,10 +8,10 @@ from typing import NamedTuple
 import apsw
 import msgspec
 
-from foretell.service.log.chain import START, Chain, KeptLink
+from foretell.service.log.chain import ROOT, START, Chain, KeptLink
 from foretell.service.log.clock import SLOT, Mark
 from foretell.service.log.errors import Damaged
-from foretell.service.log.record import ROOT, record_of
+from foretell.service.log.record import record_of
 from foretell.service.log.sqlite.rows import COLUMNS, row_of
 from foretell.service.model.events import moment, stamp
 
