@@ -33,6 +33,7 @@ from foretell.service.log.sqlite.restore import undo_half_a_restore
 from foretell.service.log.sqlite.stream import write_stream
 from foretell.service.log.sqlite.tail import Follower
 from foretell.service.log.sqlite.writer import Job, Writer
+from foretell.service.model.events import Record
 
 logger = logging.getLogger("foretell.service")
 
@@ -154,23 +155,21 @@ class Database:
         )
 
     def _done(self, jobs: list[Job]) -> None:
-        """Hand on what was committed: first to those that follow, then to those that wait."""
+        """Hand on what was committed: first to those that wait, then to those that follow."""
         self.stamps.settle()
-        if self.followers:
-            results = [job.result for job in jobs if isinstance(job.result, list)]
-            records = [
-                one.record for written in results for one in written if isinstance(one, Accepted)
-            ]
-            for follower in self.followers:
-                follower.offer(records)
+        records: list[Record] = []
         for job in jobs:
             self.jobs.pop(job, None)
+            if isinstance(job.result, list):
+                records += [one.record for one in job.result if isinstance(one, Accepted)]
             if job.done.done():
                 continue
             if isinstance(job.result, Damaged):
                 job.done.set_exception(job.result)
             else:
                 job.done.set_result(job.result)
+        for follower in self.followers:
+            follower.offer(records)
 
     def _fail_writing(self, opened: Connections, error: Exception) -> None:
         if opened is self._opened:
