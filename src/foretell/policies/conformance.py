@@ -25,6 +25,7 @@ from foretell.policies.conformance_runs import (
     state_after,
     state_after_shuffled,
     state_with_signal,
+    state_without_play,
 )
 from foretell.policies.registry import entry, policy, start
 from foretell.policies.state import fingerprint, grow, leaves
@@ -38,6 +39,7 @@ from foretell.policies.verbs import (
     play,
     uncredit,
     unobserve,
+    unplay,
 )
 from foretell.types import Problem
 
@@ -192,11 +194,8 @@ def _check_uncredit(spec: Spec) -> str:
 def _check_unobserve(spec: Spec) -> str:
     if not has(unobserve, start(spec, sample_problem(spec))):
         return ""
-    specs = [spec]
-    if _has_window(spec):
-        specs.append(dataclasses.replace(spec, window=SHORT_WINDOW))  # type: ignore[call-arg]
     history = sample_history(6)
-    for one in specs:
+    for one in _with_short_window(spec):
         for t in (0, ROUNDS - SHORT_WINDOW // 2, ROUNDS - 1):
             action = history[t].action
             state = state_with_signal(one, history, t, 1)
@@ -207,6 +206,30 @@ def _check_unobserve(spec: Spec) -> str:
             if fingerprint(state) != fingerprint(state_with_signal(one, history, t, 2)):
                 return "knows something else when a signal is undone and another one observed"
     return ""
+
+
+def _check_unplay(spec: Spec) -> str:
+    if not has(unplay, start(spec, sample_problem(spec))):
+        return ""
+    history = sample_history(7)
+    for one in _with_short_window(spec):
+        for t in (0, ROUNDS - SHORT_WINDOW // 2, ROUNDS - 1):
+            state = state_with_signal(one, history, t, None)
+            unplay(state, t, history[t].action)
+            if fingerprint(state) != fingerprint(state_without_play(one, history, t)):
+                return (
+                    f"knows something else when the play of {ROUNDS - t} rounds ago is undone late"
+                )
+        if fingerprint(state) == fingerprint(state_with_signal(one, history, ROUNDS - 1, None)):
+            return "still counts a play that unplay has undone"
+    return ""
+
+
+def _with_short_window(spec: Spec) -> list[Spec]:
+    """Return a spec, and the same with a window that forgets, where it has one."""
+    if not _has_window(spec):
+        return [spec]
+    return [spec, dataclasses.replace(spec, window=SHORT_WINDOW)]  # type: ignore[call-arg]
 
 
 def _has_window(spec: Spec) -> bool:
@@ -247,5 +270,6 @@ LAWS: dict[str, Callable[[Spec], str]] = {
     "a window forgets what is older, and only that": _check_window,
     "uncredit undoes credit": _check_uncredit,
     "unobserve undoes observe": _check_unobserve,
+    "unplay undoes play, whenever it comes": _check_unplay,
     "growth keeps what is known": _check_growth,
 }

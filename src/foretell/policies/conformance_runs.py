@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from foretell.policies.registry import entry, start
-from foretell.policies.verbs import choose, credit, has, indices, observe, play
+from foretell.policies.verbs import choose, credit, has, indices, observe, play, unplay
 from foretell.types import GRAIN, Problem
 
 if TYPE_CHECKING:
@@ -71,6 +71,19 @@ def state_with_signal(
             credit(state, *one)
         elif signal is not None:
             observe(state, *one[:2], signal)
+    return state
+
+
+def state_without_play(spec: Spec, history: list[SampleRound], probed: int) -> Any:
+    """Return the state after a history in which one round was never shown, as was known at once."""
+    state = start(spec, sample_problem(spec))
+    for one in history:
+        play(state, *one[:2])
+        if one.t != probed:
+            observe(state, *one[:3])
+            credit(state, *one)
+        else:
+            unplay(state, *one[:2])
     return state
 
 

@@ -18,6 +18,7 @@ from foretell.policies.parts.law import (
     law_observe,
     law_play,
     law_unobserve,
+    law_unplay,
     new_law,
 )
 from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
@@ -33,6 +34,7 @@ from foretell.policies.verbs import (
     play,
     uncredit,
     unobserve,
+    unplay,
 )
 from foretell.types import Bools, Floats, Ints, Problem
 
@@ -133,6 +135,12 @@ def _choose(state: NsdKlState, t: int, eligible: Bools, rng: np.random.Generator
 def _play(state: NsdKlState, t: int, action: int) -> None:
     law_play(state.law, t, action)
     state.plays[action] += 1
+
+
+@unplay.register(NsdKlState)
+def _unplay(state: NsdKlState, t: int, action: int) -> None:
+    law_unplay(state.law, t, action)
+    state.plays[action] -= 1
 
 
 @observe.register(NsdKlState)

@@ -17,6 +17,7 @@ from foretell.policies.parts.glr_restarts import (
     observe_signal,
     play_action,
     prepare,
+    unplay_action,
 )
 from foretell.policies.parts.kl_bounds import best_candidate, upper_mean
 from foretell.policies.parts.klmax import klmax
@@ -32,7 +33,7 @@ from foretell.policies.parts.residual import (
 from foretell.policies.parts.theta import add_reward
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_delta, check_flag, option
-from foretell.policies.verbs import begin, choose, credit, indices, observe, play
+from foretell.policies.verbs import begin, choose, credit, indices, observe, play, unplay
 from foretell.types import Bools, Floats, Problem
 
 
@@ -155,6 +156,16 @@ def _play(state: KlGlrState, t: int, action: int) -> None:
 @play.register(RobustKlGlrState)
 def _play_robust(state: RobustKlGlrState, t: int, action: int) -> None:
     play_action(state.base, t, action)
+
+
+@unplay.register(KlGlrState)
+def _unplay(state: KlGlrState, t: int, action: int) -> None:
+    unplay_action(state, t, action)
+
+
+@unplay.register(RobustKlGlrState)
+def _unplay_robust(state: RobustKlGlrState, t: int, action: int) -> None:
+    unplay_action(state.base, t, action)
 
 
 @observe.register(KlGlrState)

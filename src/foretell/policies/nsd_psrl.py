@@ -16,6 +16,7 @@ from foretell.policies.parts.law import (
     law_observe,
     law_play,
     law_unobserve,
+    law_unplay,
     new_law,
 )
 from foretell.policies.parts.theta import (
@@ -36,6 +37,7 @@ from foretell.policies.verbs import (
     play,
     uncredit,
     unobserve,
+    unplay,
 )
 from foretell.types import Bools, Floats, Problem
 
@@ -123,6 +125,11 @@ def _choose(state: NsdPsrlState, t: int, eligible: Bools, rng: np.random.Generat
 @play.register(NsdPsrlState)
 def _play(state: NsdPsrlState, t: int, action: int) -> None:
     law_play(state.law, t, action)
+
+
+@unplay.register(NsdPsrlState)
+def _unplay(state: NsdPsrlState, t: int, action: int) -> None:
+    law_unplay(state.law, t, action)
 
 
 @observe.register(NsdPsrlState)

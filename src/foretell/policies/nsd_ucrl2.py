@@ -17,6 +17,7 @@ from foretell.policies.parts.law import (
     law_observe,
     law_play,
     law_unobserve,
+    law_unplay,
     new_law,
 )
 from foretell.policies.parts.optimism import optimistic_value, sort_signals
@@ -48,6 +49,7 @@ from foretell.policies.verbs import (
     play,
     uncredit,
     unobserve,
+    unplay,
 )
 from foretell.types import Bools, Floats, Ints, Problem
 
@@ -216,6 +218,12 @@ def _play(state: NsdUcrl2State, t: int, action: int) -> None:
     if leaving != NOTHING:
         _update_root(state, leaving)
         _update_share(state, leaving)
+
+
+@unplay.register(NsdUcrl2State)
+def _unplay(state: NsdUcrl2State, t: int, action: int) -> None:
+    law_unplay(state.law, t, action)
+    _update_root(state, action)
 
 
 @observe.register(NsdUcrl2State)

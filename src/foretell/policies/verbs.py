@@ -90,6 +90,15 @@ def unobserve(state: Any, t: int, action: int, signal: int) -> None:
 
 
 @singledispatch
+def unplay(state: Any, t: int, action: int) -> None:
+    """Stop counting the play of round t, which was never shown; clocks and windows stay.
+
+    What was observed of it is undone before. Only policies that count plays need it.
+    """
+    raise _lacks("unplay", state)
+
+
+@singledispatch
 def forget(state: Any) -> None:
     """Drop what is not stationary, as after a known change: the state restarts at its round 0."""
     raise _lacks("forget", state)

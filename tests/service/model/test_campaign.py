@@ -198,12 +198,35 @@ def _voided(policy: str, when: str, silence: str, *, void: bool = True) -> Scrip
     return script
 
 
+@pytest.mark.parametrize("policy", ["nsd-ucrl2", "nsd-kl", "nsd-kl-glr", "nsd-kl-glr(robust=True)"])
+def test_the_play_of_a_voided_decision_is_not_waited_for(policy: str) -> None:
+    script = Script(config_of(policy, signal_silence="unknown", reward_silence="unknown"))
+    for action in (0, 1):
+        script.signal(script.decide(action), 1)
+    unseen = [script.decide(0) for _ in range(10)]
+    script.pass_time(0.5)
+    assert _waiting(script.folded().state) == [10, 0]
+    for number in unseen:
+        script.void(number)
+    assert _waiting(script.folded().state) == [0, 0]
+    script.refit()
+    assert _waiting(script.folded().state) == [0, 0]
+
+
+def _waiting(state: Any) -> list[int]:
+    """Return how many plays of each action count without a signal."""
+    base = getattr(state, "base", state)
+    waiting = base.pending if hasattr(base, "pending") else base.law.plays - base.law.seen
+    found: list[int] = waiting.tolist()
+    return found
+
+
 @pytest.mark.parametrize("policy", ["ucb", "nsd-kl", "nsd-psrl", "ts"])
 @pytest.mark.parametrize("silence", ["default", "unknown"])
 def test_a_policy_that_can_undo_knows_nothing_of_a_voided_decision(
     policy: str, silence: str
 ) -> None:
-    """Whenever it is voided, and after a refit too: only its play stays, which has no inverse."""
+    """Whenever it is voided, and after a refit too."""
     script = Script(config_of(policy, signal_silence=silence, reward_silence=silence))
     script.decide(0)
     other = script.decide(1)

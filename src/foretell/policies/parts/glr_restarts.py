@@ -165,6 +165,13 @@ def play_action(state: KlGlrState, t: int, action: int) -> None:
 
 
 @kernel
+def unplay_action(state: KlGlrState, t: int, action: int) -> None:
+    """Wait no longer for the signal of round t."""
+    if t >= state.since[action]:
+        state.pending[action] -= 1
+
+
+@kernel
 def observe_signal(state: KlGlrState, t: int, action: int, signal: int) -> bool:
     """Learn a signal; return whether it raised an alarm."""
     if t < state.since[action]:

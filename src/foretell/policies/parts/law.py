@@ -87,6 +87,16 @@ def law_play(law: Law, t: int, action: int) -> int:
 
 
 @kernel
+def law_unplay(law: Law, t: int, action: int) -> None:
+    """Stop counting the play of round t, whose signal is not counted any more either."""
+    if law.window > 0:
+        if t < law.clock[0] - law.window:
+            return
+        law.action[t & (law.action.size - 1)] = NOTHING
+    law.plays[action] -= 1
+
+
+@kernel
 def law_observe(law: Law, t: int, action: int, signal: int) -> None:
     """Count the signal of round t, unless that round has left the window."""
     if law.window > 0:

@@ -24,7 +24,7 @@ import numpy as np
 
 from foretell.policies.registry import policy, start
 from foretell.policies.state import fingerprint, grow
-from foretell.policies.verbs import credit, observe, play, uncredit, unobserve
+from foretell.policies.verbs import credit, has, observe, play, uncredit, unobserve, unplay
 from foretell.service.model.counters import Counters
 from foretell.service.model.delivered import (
     campaign_problem,
@@ -231,10 +231,10 @@ class Campaign:
         running.add(record, self.last_refit)
         if not self.rules.stages[0].waits:
             self._next_due = 0  # its turn may have come
-        self._move(running, before)
+        after = self._move(running, before)
         self._count_feedback(event)
         if running.void and not was_void:
-            self.counters.void(running.decided_at)
+            self._void(running, after.delivered)
         self.counters.count("parked", running.reward.unmatched - unmatched)
         self.counters.count("late", running.is_late(record))
 
@@ -253,12 +253,19 @@ class Campaign:
         )
         return _View(outcome, delivered, unread(delivered, outcome, passed=closed[0]))
 
-    def _move(self, running: Running, before: _View) -> None:
+    def _move(self, running: Running, before: _View) -> _View:
         """Move a decision from what it was to what it is, for the policy and the counters."""
         after = self._view(running)
         self._deliver(running, before.delivered, after.delivered)
         self._count(running, before.outcome, after.outcome)
         self.counters.count("revisions", after.unread - before.unread)
+        return after
+
+    def _void(self, running: Running, delivered: Outcome) -> None:
+        """Count a decision that was never shown; the policy need not wait for its signal."""
+        self.counters.void(running.decided_at)
+        if delivered[0] is None and has(unplay, self.state):
+            unplay(self.state, running.rank, running.action)
 
     def _deliver(self, running: Running, before: Outcome, after: Outcome) -> None:
         """Let the policy know an outcome in place of the one that was delivered before."""
@@ -331,7 +338,7 @@ class Campaign:
         self._deliver(running, nothing, delivered)
         self._count(running, nothing, outcome)
         if running.void:
-            self.counters.void(running.decided_at)
+            self._void(running, delivered)
         self.counters.count("parked", running.reward.unmatched)
         return len(feedback)
 
