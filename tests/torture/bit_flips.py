@@ -27,6 +27,8 @@ from foretell.errors import ForetellError
 from foretell.service.engine import Engine
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
+from tests.service.log.machine import Machine
+from tests.torture.fixed import fixed_machine
 from tests.torture.pages import owners_of_pages, spans
 from tests.torture.power_cuts import abandon, remove
 
@@ -82,7 +84,7 @@ class Findings:
     violations: list[str] = field(default_factory=list)
 
 
-async def prepare(folder: Path) -> tuple[Path, Asked]:
+async def prepare(folder: Path, machine: Machine) -> tuple[Path, Asked]:
     """Make a database with every kind of row, half of it behind a saved state."""
     path = folder / "whole.db"
     engine = await Engine.open(path, compiled=False)
@@ -98,7 +100,7 @@ async def prepare(folder: Path) -> tuple[Path, Asked]:
         events.append((answer.decision_id, f"signal-{number}"))
         await engine.batch([_raw(one) for one in _feedback(answer.decision_id, number)])
         if number == 40:
-            await save_states(engine)
+            await save_states(engine, machine)
         if number == 50:
             await engine.add_action("one", protocol.NewAction("d"))
     await abandon(engine)
@@ -128,11 +130,12 @@ def _raw(event: dict[str, Any]) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(event))
 
 
-async def save_states(engine: Engine) -> None:
+async def save_states(engine: Engine, machine: Machine) -> None:
     """Let the state of every campaign be saved."""
     campaigns = engine.runtime.by_number.values()
     for active in campaigns:
         active.save_due = True
+    machine.pass_time(1.0)
     while any(active.save_due for active in campaigns):  # noqa: ASYNC110  (nothing tells of it)
         await asyncio.sleep(0.02)
     await engine.settled()
@@ -344,10 +347,21 @@ async def run(
     anywhere: int,
     tell: Callable[[Findings], None] = lambda _: None,
 ) -> Findings:
-    """Flip bits of rows, bits anywhere, and bits of the journal."""
-    rng = random.Random(seed)  # noqa: S311
+    """Flip bits of rows, bits anywhere, and bits of the journal: the same ones for a seed."""
+    with fixed_machine(seed) as machine:
+        return await _run(folder, machine, random.Random(seed), rows, anywhere, tell)  # noqa: S311
+
+
+async def _run(
+    folder: Path,
+    machine: Machine,
+    rng: random.Random,
+    rows: int,
+    anywhere: int,
+    tell: Callable[[Findings], None],
+) -> Findings:
     findings = Findings()
-    path, asked = await prepare(folder)
+    path, asked = await prepare(folder, machine)
     copy = folder / "copy.db"
     shutil.copy(path, copy)
     expected = await answers(copy, asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -13,9 +14,11 @@ import pytest
 from foretell.service.engine import Engine
 from foretell.service.log.errors import Damaged
 from foretell.service.model.decision_id import read_decision_id
+from tests.service.log.machine import Machine
 from tests.torture import bit_flips
 from tests.torture.bit_flips import Asked
 from tests.torture.faults import until
+from tests.torture.fixed import fixed_machine
 from tests.torture.pages import STORED_COLUMNS, spans
 from tests.torture.power_cuts import abandon
 
@@ -40,9 +43,15 @@ def flip_in(path: Path, table: str, column: str, row: int | None = None) -> int:
     return span.row
 
 
+@pytest.fixture(scope="module", autouse=True)
+def machine() -> Iterator[Machine]:
+    with fixed_machine(seed=1) as machine:
+        yield machine
+
+
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Asked]:
-    return asyncio.run(bit_flips.prepare(tmp_path_factory.mktemp("whole")))
+def whole(tmp_path_factory: pytest.TempPathFactory, machine: Machine) -> tuple[Path, Asked]:
+    return asyncio.run(bit_flips.prepare(tmp_path_factory.mktemp("whole"), machine))
 
 
 @pytest.fixture
