@@ -138,7 +138,8 @@ def test_a_state_that_the_log_does_not_give_is_found(database: Path, tmp_path: P
         position, version, body = connection.execute(
             "SELECT position, version, body FROM states WHERE campaign = 2"
         ).fetchone()
-        campaign = unpack(body)
+        campaign = unpack(version, body)
+        assert campaign is not None
         campaign.counters.counts[0] += 1
         other = pack(campaign)
         connection.execute(

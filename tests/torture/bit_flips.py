@@ -25,6 +25,7 @@ import msgspec
 from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.service.engine import Engine
+from foretell.service.engine.fold import REPORT_SECONDS
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
 from tests.service.log.machine import Machine
@@ -95,6 +96,7 @@ async def prepare(folder: Path, machine: Machine) -> tuple[Path, Asked]:
         await engine.create(new)
     for number in range(60):
         name, key = CAMPAIGNS[number % 3 % 2], f"key-{number}"
+        await engine.settled()  # a decision says from which state it was drawn
         answer, _ = await engine.decide(name, _request(key))
         decisions.append((name, key, answer.decision_id))
         events.append((answer.decision_id, f"signal-{number}"))
@@ -181,6 +183,8 @@ def _questions(engine: Engine, asked: Asked) -> Iterator[tuple[str, Callable[[],
         return [record async for record in engine.export(name)]
 
     async def decide(name: str, key: str) -> Any:
+        with contextlib.suppress(ForetellError):
+            await engine.fold.reached(engine.runtime.log.now(), REPORT_SECONDS)
         answer, new = await engine.decide(name, _request(key))
         return (answer.action, answer.propensity, new, None if new else answer.decision_id)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from foretell import protocol
 from foretell.service.engine import Engine
 from foretell.service.log.errors import Damaged
 from foretell.service.model.decision_id import read_decision_id
@@ -30,16 +31,19 @@ WITHOUT_BYTES = {
 """Columns that are the row's number, or 0 or 1 here: they are in the header of the row."""
 
 
-def flip_in(path: Path, table: str, column: str, row: int | None = None) -> int:
+def flip_in(
+    path: Path, table: str, column: str, row: int | None = None, *, byte: int = 0, bit: int = 2
+) -> int:
     """Flip a bit in a column of a row, or of the last one, and return the row."""
     span = [
         one for one in spans(str(path), table) if one.column == column and row in {None, one.row}
     ][-1]
     with path.open("r+b") as file:
-        file.seek(span.offset)
-        byte = file.read(1)[0]
-        file.seek(span.offset)
-        file.write(bytes([byte ^ 4]))
+        offset = span.offset + byte % span.length
+        file.seek(offset)
+        before = file.read(1)[0]
+        file.seek(offset)
+        file.write(bytes([before ^ 1 << bit]))
     return span.row
 
 
@@ -57,6 +61,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory, machine: Machine) -> tuple[P
 @pytest.fixture
 def database(whole: tuple[Path, Asked], folder: Path) -> Path:
     return Path(shutil.copy(whole[0], folder / "live.db"))
+
+
+def test_the_same_seed_makes_the_same_database(folder: Path) -> None:
+    made = []
+    for name in ("one", "other"):
+        (folder / name).mkdir()
+        with fixed_machine(seed=2) as machine:
+            made.append(asyncio.run(bit_flips.prepare(folder / name, machine))[0].read_bytes())
+    assert made[0] == made[1]
 
 
 @pytest.mark.slow
@@ -88,6 +101,64 @@ def test_a_read_names_the_record_that_is_damaged(database: Path, whole: tuple[Pa
             await abandon(engine)
 
     asyncio.run(read())
+
+
+def test_a_decision_whose_number_is_damaged_is_not_one_that_never_was(
+    database: Path, whole: tuple[Path, Asked]
+) -> None:
+    """Feedback on it must not be answered as feedback on a decision that the log does not hold."""
+    decision = whole[1].decisions[1][2]
+
+    async def report() -> None:
+        engine = await Engine.open(database, compiled=False)
+        token = read_decision_id(decision, engine.runtime.secrets)
+        assert token is not None
+        await abandon(engine)
+        flip_in(database, "events", "rowid", row=token.number, byte=3, bit=4)
+        engine = await Engine.open(database, compiled=False)
+        try:
+            reward = protocol.RewardReport(value=0.5, event_id="new")
+            for ask in (
+                partial(engine.feedback, decision, reward),
+                partial(engine.history, decision),
+            ):
+                with pytest.raises(Damaged):
+                    await ask()
+        finally:
+            await abandon(engine)
+
+    asyncio.run(report())
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_a_damaged_rank_gives_no_other_round(
+    database: Path, whole: tuple[Path, Asked], bit: int
+) -> None:
+    flip_in(database, "ranks", "seq", byte=2, bit=bit)
+
+    async def rounds() -> None:
+        engine = await Engine.open(database, compiled=False)
+        try:
+            for name, _, decision in whole[1].decisions:
+                if name == "two":
+                    with pytest.raises(Damaged, match="the rank of decision"):
+                        await engine.history(decision)
+        finally:
+            await abandon(engine)
+
+    asyncio.run(rounds())
+
+
+@pytest.mark.parametrize("table", ["links", "events"])
+def test_a_blob_that_became_a_text_is_damage_at_a_start(database: Path, table: str) -> None:
+    """The type of the last column but one of a record, of the last one of a link, is flipped."""
+    flip_in(database, table, "header", byte=-2 if table == "events" else -1, bit=0)
+
+    async def open_engine() -> None:
+        await Engine.open(database, compiled=False)
+
+    with pytest.raises(Damaged):
+        asyncio.run(open_engine())
 
 
 def test_a_damaged_state_is_said_and_the_campaign_built_from_the_log(

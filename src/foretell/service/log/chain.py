@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from foretell.service.log.errors import Damaged
-from foretell.service.log.record import LINK_EVERY, ROOT, StoredRow, link_after, record_of
+from foretell.service.log.record import (
+    DIGEST_BYTES,
+    LINK_EVERY,
+    ROOT,
+    StoredRow,
+    link_after,
+    record_of,
+)
 from foretell.service.model.events import Record
 
 
@@ -16,6 +23,12 @@ class KeptLink(NamedTuple):
     number: int
     seq: int
     link: bytes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is of the types that were stored: a damaged one may be of others."""
+        numbers = isinstance(self.number, int) and isinstance(self.seq, int)
+        return numbers and isinstance(self.link, bytes) and len(self.link) == DIGEST_BYTES
 
 
 START = KeptLink(0, 0, ROOT)

@@ -110,3 +110,25 @@ def test_a_changed_record_is_not_read_alone_either(engine: Engine) -> None:
         assert len(await log.decisions(1, numbers[:70])) == 70
 
     run(engine, law)
+
+
+def test_a_decision_that_is_missing_is_damage_and_one_that_never_was_is_absent(
+    engine: Engine,
+) -> None:
+    async def fill(log: Log) -> list[int]:
+        return [await decide(log, nonce=n) for n in range(200)]
+
+    numbers = run(engine, fill)
+    engine.edit(removed)
+
+    async def law(log: Log) -> None:
+        for read in (log.decisions(1, [numbers[70]]), log.decided(1, [numbers[70]])):
+            with pytest.raises(Damaged):
+                await read
+        for number in (numbers[150] + 1, numbers[-1] + 1):
+            assert await log.decisions(1, [number]) == []
+            assert await log.decided(1, [number, numbers[151]]) == {
+                numbers[151]: (await log.decisions(1, [numbers[151]]))[0].decided
+            }
+
+    run(engine, law)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import apsw
 
@@ -30,7 +31,8 @@ def check_database(path: str, pause: Pause = lambda _: None) -> LogCheck:
     connection = connect(path, write=False)
     try:
         damage: list[str] = []
-        for part in (_records, _claims, _ranks, _contexts, _states, _pages):
+        journal = partial(_journal, path)
+        for part in (_records, _claims, _ranks, _contexts, _states, _pages, journal):
             try:
                 with connection:  # a server may be writing: what is compared is of one moment
                     damage += part(connection, pause)
@@ -38,7 +40,6 @@ def check_database(path: str, pause: Pause = lambda _: None) -> LogCheck:
                 damage.append(str(error))
             except (apsw.Error, *UNREADABLE) as error:
                 damage.append(f"the database is damaged: {error}")
-        damage += _journal(path, connection, pause)
         return LogCheck(_count(connection, "events"), _count(connection, "states"), damage)
     finally:
         connection.close()

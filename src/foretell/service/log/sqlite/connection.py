@@ -111,10 +111,25 @@ class DamagedPages(Damaged):
 
 
 @contextmanager
+def damage_wrapped() -> Iterator[None]:
+    """Raise what the driver says of damage as `Damaged`: a blob may have become a text."""
+    try:
+        yield
+    except (
+        apsw.CorruptError,
+        apsw.NotADBError,
+        apsw.ConstraintError,
+        UnicodeDecodeError,
+    ) as error:
+        raise DamagedPages(error) from None
+
+
+@contextmanager
 def driver_errors_wrapped(path: str) -> Iterator[None]:
     """Raise an error of the driver as one of ours that names the database."""
     try:
-        yield
+        with damage_wrapped():
+            yield
     except apsw.Error as error:
         raise ForetellError(f"the database {path!r} cannot be used: {error}") from error
 
@@ -192,6 +207,7 @@ class Connections(NamedTuple):
         abandon_connection(self.writer)
 
 
+@damage_wrapped()
 def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connections:
     """Open a database, making it where there is none, and sync what a crash left."""
     _refuse_orphan_journal(path)

@@ -12,7 +12,7 @@ from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import SavedState, UnitAction
 from foretell.service.log.record import personal_is_sound, record_of, state_digest, state_is_sound
 from foretell.service.log.sqlite.appender import Appender, unit_claim
-from foretell.service.log.sqlite.connection import DamagedPages
+from foretell.service.log.sqlite.connection import damage_wrapped
 from foretell.service.log.sqlite.rows import PREFIXED, row_of
 from foretell.service.model.events import Decided
 
@@ -39,11 +39,8 @@ class SideTables:
     def _errors_wrapped(self) -> Iterator[None]:
         """Raise an error of the driver as one of ours."""
         try:
-            yield
-        except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as error:
-            raise DamagedPages(error) from None
-        except UnicodeDecodeError as error:
-            raise DamagedPages(error) from None
+            with damage_wrapped():
+                yield
         except apsw.ConnectionClosedError:
             raise LogClosed("the log is closed: try again soon") from None
         except apsw.Error as error:
