@@ -83,7 +83,8 @@ def test_however_it_is_read_the_state_is_the_same(script: Script, data: st.DataO
 def test_a_tiny_cache_gives_the_same_state(script: Script) -> None:
     whole = pack(script.folded())
     with pytest.MonkeyPatch.context() as tiny:
-        tiny.setattr(running, "MAX_DECISIONS", 2)
+        tiny.setattr(running, "MAX_DECISIONS", 3)
+        tiny.setattr(running, "DECISIONS_PER_READ", 1)
         assert pack(script.folded(per_read=1)) == whole
 
 

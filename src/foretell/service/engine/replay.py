@@ -20,11 +20,10 @@ from foretell.service.model.events import (
     Feedback,
     Record,
 )
+from foretell.service.model.running import DECISIONS_PER_READ
 
 RECORDS_PER_STEP = 256
 """Records that are read at a time."""
-DECISIONS_PER_READ = 64
-"""Decisions that are read for windows that may be due."""
 LONG_TURN_SECONDS = 0.002
 """After so long other work gets its turn."""
 Progress = Callable[[int], None]
