@@ -32,7 +32,7 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
         if campaign is None:
             campaign = await rebuild(log, number, head)
         active = ActiveCampaign(number, campaign, created.recorded_at)
-        active.saved, active.counts = saved, await log.counts(number)
+        active.saved, active.counts = saved, await _counts(runtime, maintenance, number)
         runtime.register(active)
     fold.position = min(
         [active.campaign.position for active in runtime.by_number.values()], default=head
@@ -50,6 +50,15 @@ async def refit_outdated(runtime: Runtime, fold: Fold) -> None:
         ]
         if versions[-1] != state_version(active.config):
             await refit(runtime, fold, active, active.config, "foretell has changed")
+
+
+async def _counts(runtime: Runtime, maintenance: Maintenance, number: int) -> dict[str, int]:
+    """Return what a campaign has counted that leaves no record; nothing where that is damaged."""
+    try:
+        return await runtime.log.counts(number)
+    except Damaged as error:
+        maintenance.note_damage(f"{error}; it is counted from 0 again")
+        return {}
 
 
 async def _saved_state(runtime: Runtime, maintenance: Maintenance, number: int) -> Campaign | None:

@@ -106,6 +106,11 @@ def personal_is_sound(seq: Any, campaign: Any, unit: Any, context: Any, stored: 
         return False
 
 
+def row_checksum(*columns: Any) -> int:
+    """Return the checksum of a row that is stored next to the records."""
+    return _signed(zlib.crc32(msgspec.msgpack.encode(columns)))
+
+
 def _checksum(seq: int, campaign: int, decision: int, body: bytes) -> int:
     return _signed(zlib.crc32(body, zlib.crc32(_HEAD.pack(seq, campaign, decision))))
 

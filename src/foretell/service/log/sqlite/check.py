@@ -14,13 +14,15 @@ from foretell.service.log.record import (
     UNREADABLE,
     claim_number,
     personal_is_sound,
+    row_checksum,
     state_is_sound,
 )
 from foretell.service.log.sqlite.appender import CLAIMS_MODULUS, RANK_EVERY, unit_claim
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.rows import COLUMNS, row_of
+from foretell.service.log.sqlite.settings import read_settings
 from foretell.service.log.sqlite.stream import OWN, Stream, read_stream
-from foretell.service.log.sqlite.wal import DURABILITY, count_lost_transactions
+from foretell.service.log.sqlite.wal import count_lost_transactions
 
 ROWS_BETWEEN_PAUSES = 256
 Pause = Callable[[int], None]
@@ -32,7 +34,8 @@ def check_database(path: str, pause: Pause = lambda _: None) -> LogCheck:
     try:
         damage: list[str] = []
         journal = partial(_journal, path)
-        for part in (_records, _claims, _ranks, _contexts, _states, _pages, journal):
+        beside = (_claims, _ranks, _contexts, _states, _counts, _settings)
+        for part in (_records, *beside, _pages, journal):
             try:
                 with connection:  # a server may be writing: what is compared is of one moment
                     damage += part(connection, pause)
@@ -126,6 +129,20 @@ def _states(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
             yield f"the state of campaign {campaign} as of {position} does not match its checksum"
 
 
+def _counts(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
+    rows = connection.execute("SELECT campaign, CAST(name AS BLOB), count, checksum FROM counters")
+    for campaign, name, count, checksum in rows:
+        pause(0)
+        text = name.decode(errors="replace") if isinstance(name, bytes) else name
+        if row_checksum(campaign, text, count) != checksum:
+            yield f"the count of {text!r} of campaign {campaign} does not match its checksum"
+
+
+def _settings(connection: apsw.Connection, _: Pause) -> Iterator[str]:
+    read_settings(connection)
+    yield from ()
+
+
 def _pages(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
     for (sentence,) in connection.execute("PRAGMA integrity_check(20)"):
         pause(0)
@@ -134,7 +151,7 @@ def _pages(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
 
 
 def _journal(path: str, connection: apsw.Connection, pause: Pause) -> Iterator[str]:
-    if connection.execute(DURABILITY).get == "relaxed":
+    if read_settings(connection).get("durability") == "relaxed":
         return
     for _ in range(3):  # a server may be writing it
         lost = count_lost_transactions(path)
