@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
@@ -16,6 +15,7 @@ from foretell.service.log.record import StoredRow, record_of, stored_row
 from foretell.service.model.events import KeyRevoked
 from tests.service.log.engines import (
     ADMIN,
+    Edit,
     Engine,
     accepted,
     between,
@@ -77,7 +77,7 @@ def appended(rows: list[StoredRow]) -> list[StoredRow]:
 
 BROKEN = "the records after {links[0]} up to {links[1]} do not follow from one another"
 ANOTHER_END = "the log does not end as it did: a record after {links[3]} was cut off"
-DAMAGE = {
+DAMAGE: dict[Edit, str] = {
     changed: "record {rows[70]} does not match its checksum",
     rewritten: BROKEN,
     swapped: BROKEN,
@@ -92,9 +92,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_damage_is_found_by_a_check_and_by_reading_in_order(
-    engine: Engine, damage: Callable[[list[StoredRow]], list[StoredRow]]
-) -> None:
+def test_damage_is_found_by_a_check_and_by_reading_in_order(engine: Engine, damage: Edit) -> None:
     seqs: list[int] = []
 
     def damage_noted(rows: list[StoredRow]) -> list[StoredRow]:

@@ -18,7 +18,7 @@ def read_settings(connection: apsw.Connection) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise Damaged("one of the settings") from None
     for name, value, checksum in rows:
-        if row_checksum(name, value) != checksum:
+        if not isinstance(name, str) or row_checksum(name, value) != checksum:
             raise Damaged(f"the setting {name!r}")
         settings[name] = value
     return settings
