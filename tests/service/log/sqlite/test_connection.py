@@ -21,7 +21,7 @@ from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.lock import Lock
 from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.log.sqlite.restore import back_up
-from foretell.service.log.sqlite.settings import write_settings
+from foretell.service.log.sqlite.rows import write_settings
 
 
 def foreign(path: Path, mode: str = "delete") -> None:

@@ -19,8 +19,7 @@ from foretell.service.log.record import (
 )
 from foretell.service.log.sqlite.appender import CLAIMS_MODULUS, RANK_EVERY, unit_claim
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.log.sqlite.rows import COLUMNS, row_of
-from foretell.service.log.sqlite.settings import read_settings
+from foretell.service.log.sqlite.rows import COLUMNS, read_settings, row_of
 from foretell.service.log.sqlite.stream import OWN, Stream, read_stream
 from foretell.service.log.sqlite.wal import count_lost_transactions
 
@@ -34,8 +33,8 @@ def check_database(path: str, pause: Pause = lambda _: None) -> LogCheck:
     try:
         damage: list[str] = []
         journal = partial(_journal, path)
-        beside = (_claims, _ranks, _contexts, _states, _counts, _settings)
-        for part in (_records, *beside, _pages, journal):
+        next_to_them = (_claims, _ranks, _contexts, _states, _counts, _settings)
+        for part in (_records, *next_to_them, _pages, journal):
             try:
                 with connection:  # a server may be writing: what is compared is of one moment
                     damage += part(connection, pause)

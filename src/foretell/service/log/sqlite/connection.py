@@ -16,7 +16,7 @@ import apsw
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
 from foretell.service.log.clock import Clock
 from foretell.service.log.errors import Damaged, LogClosed
-from foretell.service.log.sqlite.settings import read_settings, write_settings
+from foretell.service.log.sqlite.rows import read_settings, write_settings
 from foretell.service.log.sqlite.stream import Stream, read_stream, write_stream
 from foretell.service.log.sqlite.wal import count_lost_transactions, rewrite_journal
 

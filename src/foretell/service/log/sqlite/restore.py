@@ -16,8 +16,7 @@ from foretell.service.log.protocol import refuse_unusable
 from foretell.service.log.record import record_of
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.log.sqlite.rows import COLUMNS, row_of
-from foretell.service.log.sqlite.settings import read_settings
+from foretell.service.log.sqlite.rows import COLUMNS, read_settings, row_of
 from foretell.service.log.sqlite.wal import count_lost_transactions
 from foretell.service.model.events import SERVER, Record
 

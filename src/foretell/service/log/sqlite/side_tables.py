@@ -19,8 +19,7 @@ from foretell.service.log.record import (
 )
 from foretell.service.log.sqlite.appender import Appender, unit_claim
 from foretell.service.log.sqlite.connection import damage_wrapped
-from foretell.service.log.sqlite.rows import PREFIXED, row_of
-from foretell.service.log.sqlite.settings import read_settings
+from foretell.service.log.sqlite.rows import PREFIXED, read_settings, row_of
 from foretell.service.model.events import Decided
 
 
