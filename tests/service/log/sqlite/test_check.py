@@ -16,6 +16,7 @@ from foretell.service.log.protocol import Draft, SavedState
 from foretell.service.log.sqlite.appender import RANK_EVERY
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.log import SqliteLog
+from foretell.service.log.sqlite.stream import link_before
 from tests.service.log.engines import accepted, decide, decided, feedback
 
 CHANGES = {
@@ -137,3 +138,15 @@ def test_a_count_that_is_damaged_is_said_and_begins_again(path: str) -> None:
         await log.close()
 
     asyncio.run(count())
+
+
+@pytest.mark.parametrize(
+    "link", [(1, 5, "a text"), (1, 5, None), ("1", 5, bytes(16)), (1, 5, bytes(15))]
+)
+def test_a_link_of_another_type_is_damage(link: tuple[Any, ...]) -> None:
+    """A flipped bit of a row's header changes the type of a column, which only writes refuse."""
+    with closing(apsw.Connection(":memory:")) as connection:
+        connection.execute("CREATE TABLE links (stream, number, seq, link)")
+        connection.execute("INSERT INTO links VALUES (1, ?, ?, ?)", link)
+        with pytest.raises(Damaged, match="the link of record 5"):
+            link_before(connection, 9)
