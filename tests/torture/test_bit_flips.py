@@ -22,7 +22,7 @@ from tests.torture import bit_flips
 from tests.torture.bit_flips import Asked
 from tests.torture.faults import until
 from tests.torture.fixed import fixed_machine
-from tests.torture.pages import STORED_COLUMNS, spans
+from tests.torture.pages import STORED_COLUMNS, owners_of_pages, spans
 from tests.torture.power_cuts import abandon
 
 WITHOUT_BYTES = {
@@ -164,6 +164,20 @@ def test_a_blob_that_became_a_text_is_damage_at_a_start(database: Path, table: s
 
     with pytest.raises(Damaged):
         asyncio.run(open_log())
+
+
+def test_a_campaign_that_the_index_has_lost_is_damage_at_a_start(database: Path) -> None:
+    owners = owners_of_pages(str(database))
+    page = next(page for page, owner in owners.items() if owner == "configuration")
+    content = bytearray(database.read_bytes())
+    content[(page - 1) * 4096 + 4] -= 1  # it ends before the second campaign
+    database.write_bytes(content)
+
+    async def open_engine() -> None:
+        await Engine.open(database, compiled=False)
+
+    with pytest.raises(Damaged):
+        asyncio.run(open_engine())
 
 
 def test_a_damaged_state_is_said_and_the_campaign_built_from_the_log(
