@@ -23,6 +23,8 @@ STORED_COLUMNS = {
     "ranks": ("campaign", "seq", "rank"),
     "keys": ("campaign", "key", "seq"),
     "units": ("campaign", "unit", "n", "action", "seq"),
+    "counters": ("campaign", "name", "count", "checksum"),
+    "meta": ("name", "value", "checksum"),
 }
 
 

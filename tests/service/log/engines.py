@@ -17,6 +17,7 @@ import apsw
 from foretell.service.log.memory import MemoryLog
 from foretell.service.log.protocol import Accepted, Draft, Log, Tail
 from foretell.service.log.record import StoredRow
+from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.log.sqlite.rows import columns_of, row_of
 from foretell.service.model.events import Decided, Feedback, KeyMade, Record
@@ -34,6 +35,10 @@ class Engine(ABC):
     @abstractmethod
     def edit(self, change: Edit) -> None:
         """Change the stored records of a log that is closed."""
+
+    @abstractmethod
+    def check(self) -> list[str]:
+        """Check a log that is closed, as `foretell verify` does."""
 
     @abstractmethod
     def damage_states(self, change: Callable[[bytes], bytes | None]) -> None:
@@ -61,6 +66,9 @@ class Memory(Engine):
     def edit(self, change: Edit) -> None:
         self.log.content.rows = change(self.log.content.rows)
 
+    def check(self) -> list[str]:
+        return self.log.check().damage
+
     def damage_states(self, change: Callable[[bytes], bytes | None]) -> None:
         states = self.log.content.states
         for key, (state, digest) in list(states.items()):
@@ -86,6 +94,9 @@ class Sqlite(Engine):
             connection.execute("DELETE FROM events")
             for row in change(before):
                 connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", columns_of(row))
+
+    def check(self) -> list[str]:
+        return check_database(self.path).damage
 
     def damage_states(self, change: Callable[[bytes], bytes | None]) -> None:
         with closing(apsw.Connection(self.path)) as connection, connection:

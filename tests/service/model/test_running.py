@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foretell.errors import InvalidInput
+from foretell.service.model import running as running_module
 from foretell.service.model.delivered import delivered_once
 from foretell.service.model.events import (
     ADJUST,
@@ -34,7 +36,15 @@ from foretell.service.model.outcome import (
     signals,
     total_reward,
 )
-from foretell.service.model.running import LastRefit, RewardTotal, Running
+from foretell.service.model.running import (
+    DECISIONS_PER_READ,
+    NO_REWARDS,
+    NO_SIGNALS,
+    DecisionCache,
+    LastRefit,
+    RewardTotal,
+    Running,
+)
 
 START = 1_700_000_000_000_000
 NUMBER = stamp(START)
@@ -206,3 +216,22 @@ def test_the_helpers_agree_on_what_is_a_signal(case: Case) -> None:
         if isinstance(one.event, Feedback) and one.event.target is not None
     ]
     assert len(set(corrections)) == len(corrections), "no two are equal: ids are unique"
+
+
+@pytest.mark.parametrize(("shared", "name"), [(NO_SIGNALS, "first"), (NO_REWARDS, "unmatched")])
+def test_what_all_decisions_share_cannot_be_changed(shared: Any, name: str) -> None:
+    with pytest.raises(AttributeError):
+        setattr(shared, name, 1)
+    with pytest.raises(AttributeError):
+        shared.another = 1
+    assert NO_SIGNALS.add(2, timely=True).counted == 2
+    assert NO_SIGNALS.counted is None
+
+
+def test_a_cache_holds_what_is_read_for_all_stages_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(running_module, "MAX_DECISIONS", 2 * DECISIONS_PER_READ)
+    DecisionCache(1)
+    with pytest.raises(InvalidInput, match="more than 128 decisions at hand, got 128"):
+        DecisionCache(2)

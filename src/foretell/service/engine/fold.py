@@ -24,7 +24,7 @@ from foretell.service.engine.replay import (
     refit_from_log,
 )
 from foretell.service.engine.runtime import Runtime
-from foretell.service.log.errors import LogClosed
+from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import SavedState, Tail
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
@@ -118,7 +118,8 @@ class Fold:
 
     def _create(self, record: Record) -> ActiveCampaign:
         event = record.event
-        assert isinstance(event, Configured)  # noqa: S101  (the first record of every campaign)
+        if not isinstance(event, Configured):  # that is the first record of every campaign
+            raise Damaged("the first configuration of campaign", record.campaign)
         campaign = Campaign(event.config)
         campaign.apply(record)
         active = ActiveCampaign(record.campaign, campaign, record.recorded_at)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.maintenance import Maintenance
 from foretell.service.engine.refit import refit
-from foretell.service.engine.replay import rebuild
+from foretell.service.engine.replay import configurations_of, rebuild
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.errors import Damaged
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.events import SERVER, Configured
+from foretell.service.model.events import SERVER
 from foretell.service.model.snapshot import state_version, unpack
 
 
@@ -26,13 +26,13 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
         runtime.apply_server_event(record)
     head = log.now()
     for number in await log.campaigns():
-        records = await log.configurations(number)
+        created, _ = (await configurations_of(log, number))[0]
         campaign = await _saved_state(runtime, maintenance, number)
         saved = 0 if campaign is None else campaign.position
         if campaign is None:
             campaign = await rebuild(log, number, head)
-        active = ActiveCampaign(number, campaign, records[0].recorded_at)
-        active.saved, active.counts = saved, await log.counts(number)
+        active = ActiveCampaign(number, campaign, created.recorded_at)
+        active.saved, active.counts = saved, await _counts(runtime, maintenance, number)
         runtime.register(active)
     fold.position = min(
         [active.campaign.position for active in runtime.by_number.values()], default=head
@@ -44,13 +44,21 @@ async def refit_outdated(runtime: Runtime, fold: Fold) -> None:
     """Refit the campaigns whose states another version of foretell would have made."""
     for active in list(runtime.by_number.values()):
         versions = [
-            record.event.state_version
-            for record in await runtime.log.configurations(active.number)
-            if isinstance(record.event, Configured)
-            and (record.event.version == 1 or record.event.refit_from is not None)
+            event.state_version
+            for _, event in await configurations_of(runtime.log, active.number)
+            if event.version == 1 or event.refit_from is not None
         ]
         if versions[-1] != state_version(active.config):
             await refit(runtime, fold, active, active.config, "foretell has changed")
+
+
+async def _counts(runtime: Runtime, maintenance: Maintenance, number: int) -> dict[str, int]:
+    """Return what a campaign has counted that leaves no record; nothing where that is damaged."""
+    try:
+        return await runtime.log.counts(number)
+    except Damaged as error:
+        maintenance.note_damage(f"{error}; it is counted from 0 again")
+        return {}
 
 
 async def _saved_state(runtime: Runtime, maintenance: Maintenance, number: int) -> Campaign | None:
@@ -60,7 +68,4 @@ async def _saved_state(runtime: Runtime, maintenance: Maintenance, number: int) 
     except Damaged as error:
         maintenance.note_damage(f"{error}; its campaign is built from the log instead")
         return None
-    if saved is None:
-        return None
-    campaign = unpack(saved.body)
-    return campaign if saved.version == state_version(campaign.config) else None
+    return None if saved is None else unpack(saved.version, saved.body)

@@ -20,11 +20,10 @@ from foretell.service.model.events import (
     Feedback,
     Record,
 )
+from foretell.service.model.running import DECISIONS_PER_READ
 
 RECORDS_PER_STEP = 256
 """Records that are read at a time."""
-DECISIONS_PER_READ = 64
-"""Decisions that are read for windows that may be due."""
 LONG_TURN_SECONDS = 0.002
 """After so long other work gets its turn."""
 Progress = Callable[[int], None]
@@ -139,17 +138,29 @@ async def refit_from_log(
     return campaign
 
 
+async def configurations_of(log: LogReader, number: int) -> list[tuple[Record, Configured]]:
+    """Return every configuration of a campaign; raise `Damaged` where one is missing."""
+    found = [
+        (record, record.event)
+        for record in await log.configurations(number)
+        if isinstance(record.event, Configured)
+    ]
+    for expected, (record, event) in enumerate(found, 1):
+        if event.version != expected:
+            raise Damaged(f"campaign {number}: a configuration before record", record.seq)
+    if not found:
+        raise Damaged("the first configuration of campaign", number)
+    return found
+
+
 async def rebuild(
     log: LogReader, number: int, until: int, progress: Progress = _no_progress
 ) -> Campaign:
     """Build the state of a campaign at a seq from the log alone."""
-    records = [
-        (record, record.event)
-        for record in await log.configurations(number)
-        if isinstance(record.event, Configured) and record.seq < until
-    ]
     record, event = next(
-        one for one in reversed(records) if one[1].version == 1 or one[1].refit_from is not None
+        (record, event)
+        for record, event in reversed(await configurations_of(log, number))
+        if event.version == 1 or (event.refit_from is not None and record.seq < until)
     )
     if event.refit_from is None:
         campaign = Campaign(event.config)

@@ -11,11 +11,11 @@ from typing import Literal
 from msgspec import Struct
 
 from foretell.errors import ForetellError
-from foretell.service.engine.replay import rebuild
+from foretell.service.engine.replay import configurations_of, rebuild
 from foretell.service.log.errors import Damaged
 from foretell.service.log.protocol import LogReader, SavedState
-from foretell.service.model.events import Configured, moment
-from foretell.service.model.snapshot import pack, state_version, unpack
+from foretell.service.model.events import moment
+from foretell.service.model.snapshot import pack, unpack
 from foretell.service.model.timestamps import format_timestamp
 
 StateComparison = Literal["same", "differs", "no state", "other version"]
@@ -70,9 +70,7 @@ async def verify_log(
 
 
 async def _rebuilt(log: LogReader, number: int, advance: Callable[[int], None]) -> Rebuilt:
-    records = await log.configurations(number)
-    created = records[0].event
-    assert isinstance(created, Configured)  # noqa: S101  (the first record of every campaign)
+    _, created = (await configurations_of(log, number))[0]
     name, saved = created.config.name, await _saved_state(log, number)
     comparison: StateComparison
     if saved is None:
@@ -80,9 +78,9 @@ async def _rebuilt(log: LogReader, number: int, advance: Callable[[int], None]) 
         await rebuild(log, number, until, advance)
         comparison = "no state"
     else:
-        until, kept = saved.position, unpack(saved.body)
+        until = saved.position
         campaign = await rebuild(log, number, until, advance)
-        if saved.version != state_version(kept.config):
+        if unpack(saved.version, saved.body) is None:
             comparison = "other version"
         else:
             comparison = "same" if pack(campaign) == saved.body else "differs"

@@ -28,6 +28,12 @@ class KeptLink(NamedTuple):
     seq: int
     link: bytes
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is of the types that were stored: a damaged one may be of others."""
+        numbers = isinstance(self.number, int) and isinstance(self.seq, int)
+        return numbers and isinstance(self.link, bytes) and len(self.link) == DIGEST_BYTES
+
 
 START = KeptLink(0, 0, ROOT)
 """What the first record of a stream is linked to."""
@@ -90,20 +96,23 @@ def find_damage(
     rows: Iterable[StoredRow], kept: Iterable[KeptLink], end: bytes
 ) -> Iterator[str | None]:
     """Check a whole stream: yield a sentence for each thing that is damaged, None for the rest."""
-    chain, links = Chain(), iter(kept)
+    chain, links, sound = Chain(), iter(kept), START.seq
     expected = next(links, None)
     for row in rows:
         yield _damage_of(row)
-        before = chain.last
         found = chain.add(row) if _is_row(row) else None
         if expected is not None and row.seq >= expected.seq:
-            yield None if found == expected else _broken(before.seq, expected.seq)
-            chain = Chain(expected)
+            yield None if found == expected else _broken(sound, expected.seq)
+            chain, sound = Chain(expected), expected.seq
             expected = next(links, None)
-        elif found is not None:
+        elif found is not None and (expected is None or expected.number > found.number):
             yield f"the link of record {row.seq} is missing"
+            sound = row.seq
     if expected is not None or chain.link != end:
-        yield f"the log does not end as it did: records after {chain.last.seq} are missing or moved"
+        yield (
+            f"the log does not end as it did: a record after {sound} "
+            f"was cut off, changed, moved or added"
+        )
 
 
 def _damage_of(row: StoredRow) -> str | None:

@@ -20,10 +20,11 @@ class LogClosed(ForetellError):
 class Damaged(DamagedFile):
     """A stored record, or something beside the log, cannot be trusted; `seq` is that record."""
 
-    def __init__(self, what: str, seq: int) -> None:
-        """Name the damaged record."""
+    def __init__(self, what: str, seq: int | None = None) -> None:
+        """Name what is damaged, and the record that it is or belongs to, if there is one."""
+        named = what if seq is None else f"{what} {seq}"
         super().__init__(
-            f"{what} {seq} does not match its checksum: run foretell verify, "
+            f"{named} does not match its checksum: run foretell verify, "
             f"and restore the log from a backup"
         )
-        self.seq = seq
+        self.seq = seq or 0

@@ -105,6 +105,11 @@ def personal_is_sound(seq: Any, campaign: Any, unit: Any, context: Any, stored: 
         return False
 
 
+def row_checksum(*columns: Any) -> int:
+    """Return the checksum of a row that is stored next to the records."""
+    return _signed(zlib.crc32(msgspec.msgpack.encode(columns)))
+
+
 def _signed(checksum: int) -> int:
     """Return a checksum as a database stores it in four bytes."""
     return checksum - ((checksum & 0x80000000) << 1)

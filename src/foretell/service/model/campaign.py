@@ -109,7 +109,7 @@ class Campaign:
             if rule.waits or (stage == 0 and not self.undoes)
         )
         """The stages whose decisions have a turn: a window that closes, or a place in a stream."""
-        self.cache = DecisionCache()
+        self.cache = DecisionCache(stages)
         self._next: list[Running | None] = [None] * stages
         self._next_due = 0
         """Nothing is due below this seq; 0 where that is not known."""

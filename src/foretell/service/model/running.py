@@ -10,6 +10,7 @@ import math
 from collections import OrderedDict
 from typing import NamedTuple
 
+from foretell.errors import InvalidInput
 from foretell.service.model.events import (
     ADJUST,
     OBSERVED,
@@ -23,6 +24,8 @@ from foretell.service.model.outcome import Closed, Outcome, Rules, correction_or
 
 MAX_DECISIONS = 2048
 """Decisions that a campaign has at hand."""
+DECISIONS_PER_READ = 64
+"""Decisions that are read at a time for the windows of a stage that may be due."""
 _UNIT = 1 << 1074
 """The smallest positive number is one part in so many: in such parts every number is whole."""
 
@@ -36,23 +39,21 @@ class LastRefit(NamedTuple):
     """With the signals of so many decisions."""
 
 
-class SeenSignals:
+class SeenSignals(NamedTuple):
     """The signals of one stage: the first and the strongest in time, and the strongest of all."""
 
-    __slots__ = ("first", "strongest", "timely")
+    first: int | None = None
+    timely: int | None = None
+    strongest: int | None = None
 
-    def __init__(self) -> None:
-        """Begin without signals."""
-        self.first: int | None = None
-        self.timely: int | None = None
-        self.strongest: int | None = None
-
-    def add(self, signal: int, *, timely: bool) -> None:
-        """Count a signal."""
-        if timely:
-            self.first = signal if self.first is None else self.first
-            self.timely = signal if self.timely is None else max(self.timely, signal)
-        self.strongest = signal if self.strongest is None else max(self.strongest, signal)
+    def add(self, signal: int, *, timely: bool) -> SeenSignals:
+        """Return them with one more."""
+        strongest = signal if self.strongest is None else max(self.strongest, signal)
+        if not timely:
+            return self._replace(strongest=strongest)
+        if self.first is None or self.timely is None:
+            return SeenSignals(signal, signal, strongest)
+        return SeenSignals(self.first, max(self.timely, signal), strongest)
 
     @property
     def counted(self) -> int | None:
@@ -101,10 +102,6 @@ class RewardTotal:
             self._waiting[target] = self._waiting.get(target, 0) + 1
             self.unmatched += 1
 
-    def has(self, event_id: str) -> bool:
-        """Return whether a reward with this id has come."""
-        return event_id in self._values
-
     def _count(self, value: float, sign: int) -> None:
         if not math.isnan(value):
             over, under = value.as_integer_ratio()
@@ -117,8 +114,15 @@ class RewardTotal:
         return self._sum / _UNIT if self._left else None
 
 
-NO_SIGNALS, NO_REWARDS = SeenSignals(), RewardTotal()
-"""Those of every decision of which nothing has come: many decisions share them."""
+class NoRewards(NamedTuple):
+    """The rewards of every decision to which none has come."""
+
+    total: float | None = None
+    unmatched: int = 0
+
+
+NO_SIGNALS, NO_REWARDS = SeenSignals(), NoRewards()
+"""Those of every decision of which nothing has come: they never change, so that all share them."""
 
 
 class Running:
@@ -150,7 +154,7 @@ class Running:
         self.decided_at = moment(number)
         self.dues = rules.dues(self.decided_at)
         self.signals = [NO_SIGNALS] * (len(rules.stages) - 1)
-        self.reward = NO_REWARDS
+        self.reward: RewardTotal | NoRewards = NO_REWARDS
         self.first_total: float | None = None
         """The reward when there first was one, since the refit that read it if one did."""
         self.timely_total: list[float | None] | None = None
@@ -181,12 +185,11 @@ class Running:
         if event.verb_index == VOID:
             self._void(record.recorded_at)
         elif event.stage < len(self.signals):
-            if self.signals[event.stage] is NO_SIGNALS:
-                self.signals[event.stage] = SeenSignals()
             timely = record.recorded_at < self.dues[event.stage]
-            self.signals[event.stage].add(int(event.value), timely=timely)
+            seen = self.signals[event.stage]
+            self.signals[event.stage] = seen.add(int(event.value), timely=timely)
         else:
-            if self.reward is NO_REWARDS:
+            if isinstance(self.reward, NoRewards):
                 self.reward = RewardTotal()
             if self.timely_total is None and record.recorded_at >= self.dues[-1]:
                 self.timely_total = [self.reward.total]
@@ -242,8 +245,17 @@ class Running:
 class DecisionCache:
     """The outcomes that a campaign has at hand: a bounded number, the longest unused go first."""
 
-    def __init__(self) -> None:
-        """Begin empty."""
+    def __init__(self, stages: int) -> None:
+        """Begin empty.
+
+        What is read for the windows of all stages, and the decision of a record, must fit in at
+        once: else what one stage needs would drop what another has just read, for ever.
+        """
+        if DECISIONS_PER_READ * stages >= MAX_DECISIONS:
+            raise InvalidInput(
+                f"a campaign with {stages} stages needs more than {DECISIONS_PER_READ * stages} "
+                f"decisions at hand, got {MAX_DECISIONS}: raise MAX_DECISIONS, or use fewer stages"
+            )
         self._by_number: OrderedDict[int, Running] = OrderedDict()
         self._by_rank: dict[int, Running] = {}
 

@@ -65,9 +65,13 @@ def pack(campaign: Campaign) -> bytes:
     )
 
 
-def unpack(body: bytes) -> Campaign:
-    """Return the campaign of a state that was packed by the same version."""
+def unpack(version: str, body: bytes) -> Campaign | None:
+    """Return the campaign of a state; None if other versions of fold or policy have packed it."""
+    if not version.startswith(f"{FOLD_VERSION}/"):  # its bytes may be in another form
+        return None
     snapshot = msgspec.msgpack.decode(body, type=Snapshot)
+    if version != state_version(snapshot.config):
+        return None
     campaign = Campaign(snapshot.config)
     for name in ("version", "position", "decided", "cursors", "passed", "last_refit"):
         setattr(campaign, name, getattr(snapshot, name))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
@@ -16,6 +15,7 @@ from foretell.service.log.record import StoredRow, record_of, stored_row
 from foretell.service.model.events import KeyRevoked
 from tests.service.log.engines import (
     ADMIN,
+    Edit,
     Engine,
     accepted,
     between,
@@ -47,6 +47,12 @@ def swapped(rows: list[StoredRow]) -> list[StoredRow]:
     return rows
 
 
+def moved(rows: list[StoredRow]) -> list[StoredRow]:
+    """Move a record to another place, with a sound checksum."""
+    row = stored_row(between(rows[80]), rows[70].campaign, 0, record_of(rows[70]).event)
+    return [*rows[:70], *rows[71:81], row, *rows[81:]]
+
+
 def removed(rows: list[StoredRow]) -> list[StoredRow]:
     return rows[:70] + rows[71:]
 
@@ -69,13 +75,30 @@ def appended(rows: list[StoredRow]) -> list[StoredRow]:
     return [*rows, stored_row(between(rows[-1]), 1, 0, KeyRevoked("foreign"))]
 
 
-DAMAGE = (changed, rewritten, swapped, removed, added, cut_off, all_cut_off, appended)
+BROKEN = "the records after {links[0]} up to {links[1]} do not follow from one another"
+ANOTHER_END = "the log does not end as it did: a record after {links[3]} was cut off"
+DAMAGE: dict[Edit, str] = {
+    changed: "record {rows[70]} does not match its checksum",
+    rewritten: BROKEN,
+    swapped: BROKEN,
+    moved: BROKEN,
+    removed: BROKEN,
+    added: BROKEN,
+    cut_off: ANOTHER_END,
+    all_cut_off: "the log does not end as it did: a record after 0 was cut off",
+    appended: ANOTHER_END,
+}
+"""What verify says of it, with the seqs of records and of every 64th one."""
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_damage_is_found_by_a_check_and_by_reading_in_order(
-    engine: Engine, damage: Callable[[list[StoredRow]], list[StoredRow]]
-) -> None:
+def test_damage_is_found_by_a_check_and_by_reading_in_order(engine: Engine, damage: Edit) -> None:
+    seqs: list[int] = []
+
+    def damage_noted(rows: list[StoredRow]) -> list[StoredRow]:
+        seqs.extend(row.seq for row in rows)
+        return damage(rows)
+
     async def fill(log: Log) -> None:
         for n in range(150):
             await accepted(log, Draft(1, KeyRevoked(f"{n}")), ADMIN)
@@ -83,10 +106,14 @@ def test_damage_is_found_by_a_check_and_by_reading_in_order(
         assert log.check() == (300, 0, [])
 
     run(engine, fill)
-    engine.edit(damage)
+    engine.edit(damage_noted)
+    said = DAMAGE[damage].format(rows=seqs, links=seqs[63::64])
+    found = engine.check()
+    assert any(said in sentence for sentence in found), found
+    assert len(found) <= 2, "what is sound is not called damaged"
 
     async def law(log: Log) -> None:
-        assert log.check().damage
+        assert log.check().damage == found
         with pytest.raises(Damaged):
             await read_all(log)
 
@@ -108,5 +135,27 @@ def test_a_changed_record_is_not_read_alone_either(engine: Engine) -> None:
             with pytest.raises(Damaged):
                 await read
         assert len(await log.decisions(1, numbers[:70])) == 70
+
+    run(engine, law)
+
+
+def test_a_decision_that_is_missing_is_damage_and_one_that_never_was_is_absent(
+    engine: Engine,
+) -> None:
+    async def fill(log: Log) -> list[int]:
+        return [await decide(log, nonce=n) for n in range(200)]
+
+    numbers = run(engine, fill)
+    engine.edit(removed)
+
+    async def law(log: Log) -> None:
+        for read in (log.decisions(1, [numbers[70]]), log.decided(1, [numbers[70]])):
+            with pytest.raises(Damaged):
+                await read
+        for number in (numbers[150] + 1, numbers[-1] + 1):
+            assert await log.decisions(1, [number]) == []
+            assert await log.decided(1, [number, numbers[151]]) == {
+                numbers[151]: (await log.decisions(1, [numbers[151]]))[0].decided
+            }
 
     run(engine, law)

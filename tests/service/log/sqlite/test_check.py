@@ -16,6 +16,7 @@ from foretell.service.log.protocol import Draft, SavedState
 from foretell.service.log.sqlite.appender import RANK_EVERY
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.log import SqliteLog
+from foretell.service.log.sqlite.stream import link_before
 from tests.service.log.engines import accepted, decide, decided, feedback
 
 CHANGES = {
@@ -32,6 +33,10 @@ CHANGES = {
     "UPDATE states SET position = position + 1": "the state of campaign",
     "DELETE FROM links WHERE number = 2": "the link of record",
     "UPDATE links SET link = x'00' WHERE number = 2": "do not follow from one another",
+    "UPDATE counters SET count = count + 1": "the count of 'duplicates' of campaign 1",
+    "UPDATE counters SET campaign = 2": "the count of 'duplicates' of campaign 2",
+    "UPDATE counters SET name = CAST(x'ff' AS TEXT)": "the count of",
+    "UPDATE meta SET value = 'full' WHERE name = 'durability'": "the setting 'durability'",
     "UPDATE streams SET head = head + 2048": "the end of the log",
     "UPDATE streams SET claims = claims + 1": "the end of the log",
     "UPDATE events SET campaign = 2 WHERE seq = (SELECT min(seq) FROM events)": "its checksum",
@@ -45,13 +50,14 @@ def path(tmp_path: Path) -> str:
     name = str(tmp_path / "a.db")
 
     async def fill() -> None:
-        log = SqliteLog(name)
+        log = SqliteLog(name, relaxed=True)  # which is a setting
         number = await decide(log)
         drafts = [Draft(1, decided(n)) for n in range(RANK_EVERY)]
         for n in range(3):
             drafts.append(feedback(1, number, f"e{n}"))
             drafts.append(Draft(1, decided(), unit=b"unit", unit_action=n, context=b"context"))
         await accepted(log, *drafts)
+        await log.add_counts(1, "duplicates", 3)
         await log.save_state(1, SavedState(log.now(), "a", b"state"))
         await log.close()
 
@@ -117,3 +123,30 @@ def test_a_database_is_checked_while_it_is_written(tmp_path: Path) -> None:
         assert log.check().damage == []
 
     asyncio.run(run())
+
+
+def test_a_count_that_is_damaged_is_said_and_begins_again(path: str) -> None:
+    with closing(apsw.Connection(path)) as connection:
+        connection.execute("UPDATE counters SET count = count + 256")
+
+    async def count() -> None:
+        log = SqliteLog(path, relaxed=True)
+        with pytest.raises(Damaged, match="campaign 1: the count of 'duplicates' does not match"):
+            await log.counts(1)
+        await log.add_counts(1, "duplicates", 2)
+        assert await log.counts(1) == {"duplicates": 2}
+        await log.close()
+
+    asyncio.run(count())
+
+
+@pytest.mark.parametrize(
+    "link", [(1, 5, "a text"), (1, 5, None), ("1", 5, bytes(16)), (1, 5, bytes(15))]
+)
+def test_a_link_of_another_type_is_damage(link: tuple[Any, ...]) -> None:
+    """A flipped bit of a row's header changes the type of a column, which only writes refuse."""
+    with closing(apsw.Connection(":memory:")) as connection:
+        connection.execute("CREATE TABLE links (stream, number, seq, link)")
+        connection.execute("INSERT INTO links VALUES (1, ?, ?, ?)", link)
+        with pytest.raises(Damaged, match="the link of record 5"):
+            link_before(connection, 9)

@@ -12,13 +12,16 @@ import apsw
 import pytest
 
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
+from foretell.service.log.errors import Damaged
 from foretell.service.log.open import back_up_log, open_log, open_reader
 from foretell.service.log.sqlite import connection as connections
 from foretell.service.log.sqlite import lock as locks
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.lock import Lock
+from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.log.sqlite.restore import back_up
+from foretell.service.log.sqlite.rows import write_settings
 
 
 def foreign(path: Path, mode: str = "delete") -> None:
@@ -94,9 +97,45 @@ def test_what_is_no_database_of_ours_is_not_read_either(
 def test_another_format_is_not_read_either(tmp_path: Path) -> None:
     path = str(tmp_path / "some.db")
     with closing(connect(path, write=True)) as connection:
-        connection.execute("UPDATE meta SET value = 7 WHERE name = 'log_format'")
+        write_settings(connection, log_format=7)
     with pytest.raises(InvalidInput, match="has the format 7"):
         check_database(path)
+    with closing(apsw.Connection(path)) as connection:
+        connection.execute("ALTER TABLE meta DROP COLUMN checksum")
+    with pytest.raises(InvalidInput, match="has the format 7"):
+        check_database(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "setting"),
+    [
+        ("UPDATE meta SET value = 3 WHERE name = 'log_format'", "'log_format'"),
+        ("UPDATE meta SET name = 'log_fornat' WHERE name = 'log_format'", "'log_fornat'"),
+        ("UPDATE meta SET value = 5.5 WHERE name = 'time_scale'", "'time_scale'"),
+        ("UPDATE meta SET name = 'time_scald' WHERE name = 'time_scale'", "'time_scald'"),
+        ("UPDATE meta SET name = CAST(x'ff' AS TEXT) WHERE name = 'time_origin'", "one of the"),
+    ],
+)
+def test_a_damaged_setting_is_not_another_setting(
+    tmp_path: Path, change: str, setting: str
+) -> None:
+    """Else a log would go on at another speed, or as one of another format."""
+    path = str(tmp_path / "some.db")
+
+    async def open_log(time_scale: float | None) -> None:
+        await SqliteLog(path, time_scale=time_scale).close()
+
+    asyncio.run(open_log(5.0))
+    with closing(apsw.Connection(path)) as connection:
+        connection.execute(change)
+        assert connection.total_changes() == 1
+    with pytest.raises(Damaged, match=setting):
+        asyncio.run(open_log(None))
+    try:
+        damage = check_database(path).damage
+    except Damaged as error:
+        damage = [str(error)]
+    assert any(setting in sentence for sentence in damage)
 
 
 def test_a_database_that_is_not_there_is_not_read(tmp_path: Path) -> None:

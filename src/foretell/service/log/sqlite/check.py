@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import apsw
 
@@ -13,13 +14,14 @@ from foretell.service.log.record import (
     UNREADABLE,
     claim_number,
     personal_is_sound,
+    row_checksum,
     state_is_sound,
 )
 from foretell.service.log.sqlite.appender import CLAIMS_MODULUS, RANK_EVERY, unit_claim
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.log.sqlite.rows import COLUMNS, row_of
+from foretell.service.log.sqlite.rows import COLUMNS, read_settings, row_of
 from foretell.service.log.sqlite.stream import OWN, Stream, read_stream
-from foretell.service.log.sqlite.wal import DURABILITY, count_lost_transactions
+from foretell.service.log.sqlite.wal import count_lost_transactions
 
 ROWS_BETWEEN_PAUSES = 256
 Pause = Callable[[int], None]
@@ -30,7 +32,9 @@ def check_database(path: str, pause: Pause = lambda _: None) -> LogCheck:
     connection = connect(path, write=False)
     try:
         damage: list[str] = []
-        for part in (_records, _claims, _ranks, _contexts, _states, _pages):
+        journal = partial(_journal, path)
+        next_to_them = (_claims, _ranks, _contexts, _states, _counts, _settings)
+        for part in (_records, *next_to_them, _pages, journal):
             try:
                 with connection:  # a server may be writing: what is compared is of one moment
                     damage += part(connection, pause)
@@ -38,7 +42,6 @@ def check_database(path: str, pause: Pause = lambda _: None) -> LogCheck:
                 damage.append(str(error))
             except (apsw.Error, *UNREADABLE) as error:
                 damage.append(f"the database is damaged: {error}")
-        damage += _journal(path, connection, pause)
         return LogCheck(_count(connection, "events"), _count(connection, "states"), damage)
     finally:
         connection.close()
@@ -125,6 +128,20 @@ def _states(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
             yield f"the state of campaign {campaign} as of {position} does not match its checksum"
 
 
+def _counts(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
+    rows = connection.execute("SELECT campaign, CAST(name AS BLOB), count, checksum FROM counters")
+    for campaign, name, count, checksum in rows:
+        pause(0)
+        text = name.decode(errors="replace") if isinstance(name, bytes) else name
+        if row_checksum(campaign, text, count) != checksum:
+            yield f"the count of {text!r} of campaign {campaign} does not match its checksum"
+
+
+def _settings(connection: apsw.Connection, _: Pause) -> Iterator[str]:
+    read_settings(connection)
+    yield from ()
+
+
 def _pages(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
     for (sentence,) in connection.execute("PRAGMA integrity_check(20)"):
         pause(0)
@@ -133,7 +150,7 @@ def _pages(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
 
 
 def _journal(path: str, connection: apsw.Connection, pause: Pause) -> Iterator[str]:
-    if connection.execute(DURABILITY).get == "relaxed":
+    if read_settings(connection).get("durability") == "relaxed":
         return
     for _ in range(3):  # a server may be writing it
         lost = count_lost_transactions(path)

@@ -16,8 +16,9 @@ import apsw
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
 from foretell.service.log.clock import Clock
 from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.sqlite.rows import read_settings, write_settings
 from foretell.service.log.sqlite.stream import Stream, read_stream, write_stream
-from foretell.service.log.sqlite.wal import DURABILITY, count_lost_transactions, rewrite_journal
+from foretell.service.log.sqlite.wal import count_lost_transactions, rewrite_journal
 
 LOG_FORMAT = 1
 BUSY_MILLISECONDS = 5000
@@ -111,10 +112,25 @@ class DamagedPages(Damaged):
 
 
 @contextmanager
+def damage_wrapped() -> Iterator[None]:
+    """Raise what the driver says of damage as `Damaged`: a blob may have become a text."""
+    try:
+        yield
+    except (
+        apsw.CorruptError,
+        apsw.NotADBError,
+        apsw.ConstraintError,
+        UnicodeDecodeError,
+    ) as error:
+        raise DamagedPages(error) from None
+
+
+@contextmanager
 def driver_errors_wrapped(path: str) -> Iterator[None]:
     """Raise an error of the driver as one of ours that names the database."""
     try:
-        yield
+        with damage_wrapped():
+            yield
     except apsw.Error as error:
         raise ForetellError(f"the database {path!r} cannot be used: {error}") from error
 
@@ -159,13 +175,16 @@ def _refuse_old_format(connection: apsw.Connection, path: str) -> None:
 def _prepare(connection: apsw.Connection) -> None:
     with connection:
         connection.execute(SCHEMA)
-        connection.execute("INSERT OR IGNORE INTO meta VALUES ('log_format', ?)", (LOG_FORMAT,))
+        if not connection.execute("SELECT count(*) FROM meta").get:
+            write_settings(connection, log_format=LOG_FORMAT)
 
 
 def _check_format(connection: apsw.Connection, path: str) -> None:
     connection.execute("SELECT seq FROM events LIMIT 0")
     found = connection.execute("SELECT value FROM meta WHERE name = 'log_format'").get
     if found != LOG_FORMAT:
+        with suppress(apsw.SQLError):  # another format may store its settings in another way
+            read_settings(connection)
         raise InvalidInput(
             f"{path!r} has the format {found}, and this version of foretell reads "
             f"{LOG_FORMAT}: use the version that wrote it"
@@ -192,6 +211,7 @@ class Connections(NamedTuple):
         abandon_connection(self.writer)
 
 
+@damage_wrapped()
 def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connections:
     """Open a database, making it where there is none, and sync what a crash left."""
     _refuse_orphan_journal(path)
@@ -200,7 +220,7 @@ def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connection
     rewrite_journal(path, vfs)
     writer = connect(path, write=True, vfs=vfs)
     try:
-        relaxed_before = writer.execute(DURABILITY).get == "relaxed"
+        relaxed_before = read_settings(writer).get("durability") == "relaxed"
         _refuse_lost_transactions(path, 0 if relaxed_before else lost)
         stream = read_stream(writer)
         writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -208,8 +228,7 @@ def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connection
             stream = Stream()
             write_stream(writer, stream)
         if relaxed != relaxed_before:
-            mode = "relaxed" if relaxed else "full"
-            writer.execute("INSERT OR REPLACE INTO meta VALUES ('durability', ?)", (mode,))
+            write_settings(writer, durability="relaxed" if relaxed else "full")
             writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         reader = connect(path, write=False, vfs=vfs)
     except BaseException:
@@ -239,8 +258,8 @@ def refuse_other_file(path: str, file: tuple[int, int]) -> None:
 def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
     """Return the clock of a log, which goes on after its head at the log's own speed."""
     writer, stream = connections.writer, connections.stream
-    meta = dict(writer.execute("SELECT name, value FROM meta WHERE name LIKE 'time_%'"))
-    marked = meta.get("time_scale")
+    settings = read_settings(writer)
+    marked = settings.get("time_scale")
     if scale is not None and marked is None and stream.head > 0:
         raise InvalidInput(
             f"{path!r} runs at the speed of the clock: time_scale needs a database of its own"
@@ -250,13 +269,10 @@ def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
             f"{path!r} runs at {marked:g} times the speed of the clock, got {scale:g}: "
             f"leave time_scale out, or take another database"
         )
-    clock = Clock(stream.mark, scale or marked or 1.0, meta.get("time_origin"))
+    clock = Clock(stream.mark, scale or marked or 1.0, settings.get("time_origin"))
     if scale is not None and marked is None:
         with writer:
-            writer.execute(
-                "INSERT INTO meta VALUES ('time_scale', ?), ('time_origin', ?)",
-                (float(scale), clock.origin),
-            )
+            write_settings(writer, time_scale=float(scale), time_origin=clock.origin)
     try:
         clock.now()
     except LogClosed as error:

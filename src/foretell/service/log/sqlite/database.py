@@ -25,6 +25,7 @@ from foretell.service.log.sqlite.appender import Appender
 from foretell.service.log.sqlite.connection import (
     Connections,
     clock_of,
+    damage_wrapped,
     open_connections,
     refuse_other_file,
 )
@@ -142,6 +143,7 @@ class Database:
         self._end_followers(self.closed)
         self._lock.release()
 
+    @damage_wrapped()
     def _use(self, opened: Connections) -> None:
         """Read and write on these connections from now on."""
         appender = Appender(opened.writer, opened.stream, self.stamps)

@@ -112,7 +112,7 @@ class SqliteLog(SqliteReader):
         async with self._restoring:
             await asyncio.to_thread(check_copy, copy)
             database.refuse_if_closed()
-            refuse_other_speed(copy, self.meta("time_scale"))
+            refuse_other_speed(copy, self.setting("time_scale"))
             staged = await asyncio.to_thread(stage_copy, copy, self.path)
             try:
                 database.refuse_if_closed()

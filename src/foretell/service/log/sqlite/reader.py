@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import count as count_from
 from typing import Any
 
+import apsw
 import msgspec
 
 from foretell.service.log.chain import LINK_EVERY, verified
@@ -30,13 +31,20 @@ ROWS_PER_STEP = 1024
 ROWS_PER_COUNT = 50_000
 """Records that are counted before others get their turn."""
 _RANK = (
-    "(SELECT rank + (SELECT count(*) FROM events AS before INDEXED BY decisions "
-    "WHERE before.campaign = events.campaign AND before.decision IS NULL "
-    "AND before.seq >= ranks.seq AND before.seq < events.seq) "
+    "(SELECT rank + since FROM (SELECT campaign, seq, rank, "
+    "(SELECT count(*) FROM events AS before INDEXED BY decisions "
+    "WHERE before.campaign = ranks.campaign AND before.decision IS NULL "
+    "AND before.seq >= ranks.seq AND before.seq < events.seq) AS since "
     "FROM ranks WHERE ranks.campaign = events.campaign AND ranks.seq <= events.seq "
-    "ORDER BY ranks.seq DESC LIMIT 1)"
+    f"ORDER BY ranks.seq DESC LIMIT 1) AS kept WHERE since < {RANK_EVERY} AND seq = "
+    "(SELECT twin.seq FROM ranks AS twin INDEXED BY rank_of "
+    "WHERE twin.campaign = kept.campaign AND twin.rank = kept.rank))"
 )
-"""How many decisions of its campaign come before one, counted from the last rank that was kept."""
+"""How many decisions of its campaign come before one, counted from the last rank that was kept.
+
+A rank that is kept is in the table and in its index: where the two differ, or one that should be
+there was passed over, the rank is not known.
+"""
 
 
 class SqliteReader(SideTables):
@@ -46,6 +54,8 @@ class SqliteReader(SideTables):
         """Read the database of that name."""
         super().__init__(source)
         self.path = path
+        self._gap: tuple[apsw.Connection | None, int, int] = None, 0, 0
+        """Seqs between which there is no decision that was asked for, on this connection."""
 
     async def decisions(self, campaign: int, numbers: Sequence[int]) -> list[DecisionRecords]:
         """Return the decisions with these numbers, each with all its records; others are absent."""
@@ -54,7 +64,9 @@ class SqliteReader(SideTables):
             "ON events.seq = json_each.value WHERE decision IS NULL AND campaign = ?",
             (as_json(list(dict.fromkeys(numbers))), campaign),
         )
-        return self._with_feedback(campaign, [(row[:-1], row[-1]) for row in found])
+        ranked = [(row[:-1], row[-1]) for row in found]
+        self._check_absent(set(numbers) - {row[0] for row, _ in ranked})
+        return self._with_feedback(campaign, ranked)
 
     async def decided(self, campaign: int, numbers: Sequence[int]) -> dict[int, Decided]:
         """Return the decisions with these numbers, without what came after; others are absent."""
@@ -64,16 +76,37 @@ class SqliteReader(SideTables):
             (as_json(numbers), campaign),
         )
         events = {row[0]: record_of(row_of(row)).event for row in rows}
+        self._check_absent(set(numbers) - events.keys())
         return {number: one for number, one in events.items() if isinstance(one, Decided)}
+
+    def _check_absent(self, numbers: set[int]) -> None:
+        """Make sure that decisions are not in the log: a damaged record may have lost its number.
+
+        Where the chain is whole, nothing is missing. Many are absent together when a backup was
+        restored, between the same two records: that gap is read once.
+        """
+        for number in sorted(numbers):
+            connection, first, last = self._gap
+            if connection is not self._source.reader or not first <= number <= last:
+                connection = self._source.reader
+                following = self._read_in_order(number - 1, 1)
+                self._gap = connection, number, following[0].seq if following else number
 
     async def number_at(self, campaign: int, rank: int) -> int:
         """Return the number of the decision of a round, 0 where there is none."""
-        row = self._one(
-            "SELECT events.seq FROM ranks JOIN events INDEXED BY decisions "
-            "ON events.campaign = ranks.campaign AND decision IS NULL AND events.seq >= ranks.seq "
-            "WHERE ranks.campaign = ? AND rank = ? ORDER BY events.seq LIMIT 1 OFFSET ?",
-            (campaign, rank - rank % RANK_EVERY, rank % RANK_EVERY),
+        kept = self._one(
+            "SELECT seq FROM ranks INDEXED BY rank_of WHERE campaign = ? AND rank = ?",
+            (campaign, rank - rank % RANK_EVERY),
         )
+        if kept is None:
+            return 0
+        row = self._one(
+            f"SELECT seq, {_RANK} FROM events INDEXED BY decisions WHERE campaign = ? "
+            "AND decision IS NULL AND seq >= ? ORDER BY seq LIMIT 1 OFFSET ?",
+            (campaign, kept[0], rank % RANK_EVERY),
+        )
+        if row is not None and row[1] != rank:
+            raise Damaged("the rank of decision", row[0])
         return 0 if row is None else row[0]
 
     async def decisions_after(self, campaign: int, after: int, count: int) -> list[DecisionRecords]:

@@ -16,7 +16,7 @@ from foretell.service.log.protocol import refuse_unusable
 from foretell.service.log.record import record_of
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.connection import connect
-from foretell.service.log.sqlite.rows import COLUMNS, row_of
+from foretell.service.log.sqlite.rows import COLUMNS, read_settings, row_of
 from foretell.service.log.sqlite.wal import count_lost_transactions
 from foretell.service.model.events import SERVER, Record
 
@@ -84,7 +84,7 @@ def refuse_other_speed(copy: str, time_scale: float | None) -> None:
     """Refuse a copy whose time runs at another speed."""
     connection = connect(copy, write=False)
     try:
-        copied = connection.execute("SELECT value FROM meta WHERE name = 'time_scale'").get
+        copied = read_settings(connection).get("time_scale")
     finally:
         connection.close()
     if copied != time_scale:

@@ -1,4 +1,4 @@
-"""Rows of the tables: how records are stored in columns, and many rows in one statement."""
+"""Rows of the tables: records in columns, many rows in one statement, and checked settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import apsw
 import msgspec
 
-from foretell.service.log.record import StoredRow
+from foretell.service.log.errors import Damaged
+from foretell.service.log.record import StoredRow, row_checksum
 
 COLUMNS = "seq, campaign, decision, body, checksum"
 """The columns of a record."""
@@ -75,3 +76,25 @@ def in_chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def as_json(numbers: Sequence[int]) -> str:
     """Return numbers for `json_each`."""
     return msgspec.json.encode(numbers).decode()
+
+
+def read_settings(connection: apsw.Connection) -> dict[str, Any]:
+    """Return all settings, or raise `Damaged`: one whose name is damaged is not another's lack."""
+    settings: dict[str, Any] = {}
+    try:
+        rows = connection.execute("SELECT name, value, checksum FROM meta").fetchall()
+    except UnicodeDecodeError:
+        raise Damaged("one of the settings") from None
+    for name, value, checksum in rows:
+        if not isinstance(name, str) or row_checksum(name, value) != checksum:
+            raise Damaged(f"the setting {name!r}")
+        settings[name] = value
+    return settings
+
+
+def write_settings(connection: apsw.Connection, **settings: str | float) -> None:
+    """Store settings, in place of those before."""
+    for name, value in settings.items():
+        connection.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (name, value, row_checksum(name, value))
+        )

@@ -10,10 +10,16 @@ import apsw
 
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import SavedState, UnitAction
-from foretell.service.log.record import personal_is_sound, record_of, state_digest, state_is_sound
+from foretell.service.log.record import (
+    personal_is_sound,
+    record_of,
+    row_checksum,
+    state_digest,
+    state_is_sound,
+)
 from foretell.service.log.sqlite.appender import Appender, unit_claim
-from foretell.service.log.sqlite.connection import DamagedPages
-from foretell.service.log.sqlite.rows import PREFIXED, row_of
+from foretell.service.log.sqlite.connection import damage_wrapped
+from foretell.service.log.sqlite.rows import PREFIXED, read_settings, row_of
 from foretell.service.model.events import Decided
 
 
@@ -39,11 +45,8 @@ class SideTables:
     def _errors_wrapped(self) -> Iterator[None]:
         """Raise an error of the driver as one of ours."""
         try:
-            yield
-        except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as error:
-            raise DamagedPages(error) from None
-        except UnicodeDecodeError as error:
-            raise DamagedPages(error) from None
+            with damage_wrapped():
+                yield
         except apsw.ConnectionClosedError:
             raise LogClosed("the log is closed: try again soon") from None
         except apsw.Error as error:
@@ -94,12 +97,19 @@ class SideTables:
 
     async def counts(self, campaign: int) -> dict[str, int]:
         """Return what was counted with `add_counts`."""
-        return dict(self._rows("SELECT name, count FROM counters WHERE campaign = ?", (campaign,)))
+        found: dict[str, int] = {}
+        for name, count, checksum in self._rows(
+            "SELECT name, count, checksum FROM counters WHERE campaign = ?", (campaign,)
+        ):
+            if row_checksum(campaign, name, count) != checksum:
+                raise Damaged(f"campaign {campaign}: the count of {name!r}")
+            found[name] = count
+        return found
 
-    def meta(self, name: str) -> Any:
-        """Return a value that is stored next to the log, or None."""
-        row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
-        return None if row is None else row[0]
+    def setting(self, name: str) -> Any:
+        """Return a setting that is stored next to the log, or None."""
+        with self._errors_wrapped():
+            return read_settings(self._source.reader).get(name)
 
 
 def _unit_action(campaign: int, given: UnitAction, decision: Sequence[Any]) -> UnitAction:
@@ -132,11 +142,18 @@ def erase(campaign: int, unit: bytes, appender: Appender) -> int:
 
 
 def add_counts(campaign: int, name: str, by: int, appender: Appender) -> None:
-    """Count what leaves no record."""
-    appender.connection.execute(
-        "INSERT INTO counters VALUES (?, ?, ?) "
-        "ON CONFLICT DO UPDATE SET count = count + excluded.count",
-        (campaign, name, by),
+    """Count what leaves no record; a count that is damaged begins again."""
+    execute = appender.connection.execute
+    known = execute(
+        "SELECT count, checksum FROM counters WHERE campaign = ? AND name = ? "
+        "AND typeof(count) = 'integer' AND typeof(checksum) = 'integer'",
+        (campaign, name),
+    ).fetchone()
+    if known is not None and row_checksum(campaign, name, known[0]) == known[1]:
+        by += known[0]
+    execute(
+        "INSERT OR REPLACE INTO counters VALUES (?, ?, ?, ?)",
+        (campaign, name, by, row_checksum(campaign, name, by)),
     )
 
 

@@ -81,7 +81,12 @@ def link_before(connection: apsw.Connection, seq: int) -> KeptLink:
         "ORDER BY seq DESC LIMIT 1",
         (OWN, seq),
     ).fetchone()
-    return START if found is None else KeptLink(*found)
+    if found is None:
+        return START
+    link = KeptLink(*found)
+    if not link.is_whole:
+        raise Damaged("the link of record", link.seq)
+    return link
 
 
 def end_of_chain(connection: apsw.Connection, stream: Stream) -> Chain:

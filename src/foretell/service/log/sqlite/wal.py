@@ -26,9 +26,6 @@ CHUNK = 1 << 16  # bytes that are written in one call
 Sums = tuple[int, int]
 Words = NDArray[np.uint32]
 
-DURABILITY = "SELECT value FROM meta WHERE name = 'durability'"
-"""Reads how the database was last written: if relaxed, a crash may damage several transactions."""
-
 
 class Frame(NamedTuple):
     """A page of a transaction as the journal stores it, with its header."""
