@@ -8,7 +8,7 @@ from pathlib import Path
 
 from foretell.service.log.protocol import Log, LogReader
 from foretell.service.log.sqlite.connection import driver_errors_wrapped
-from foretell.service.log.sqlite.lock import Lock
+from foretell.service.log.sqlite.lock import Lock, refuse_used_file
 from foretell.service.log.sqlite.log import SqliteLog, open_sqlite_reader
 from foretell.service.log.sqlite.restore import (
     back_up,
@@ -56,6 +56,8 @@ def restore_log(copy: str, location: str) -> None:
     with driver_errors_wrapped(copy):
         check_copy(copy)
         with Lock(path):
+            if Path(path).exists():
+                refuse_used_file(path)
             staged = stage_copy(copy, path)
             try:
                 replace_database(staged, path)

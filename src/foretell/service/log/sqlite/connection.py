@@ -16,7 +16,9 @@ import apsw
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
 from foretell.service.log.clock import Clock
 from foretell.service.log.errors import Damaged, LogClosed
-from foretell.service.log.sqlite.stream import Stream, read_stream, write_stream
+from foretell.service.log.sqlite.lock import FileLock, refuse_used_file
+from foretell.service.log.sqlite.names import Names, refuse_orphan_journal, refuse_second_name
+from foretell.service.log.sqlite.stream import Stream, end_of_chain, read_stream, write_stream
 from foretell.service.log.sqlite.wal import DURABILITY, count_lost_transactions, rewrite_journal
 
 LOG_FORMAT = 1
@@ -178,31 +180,38 @@ class Connections(NamedTuple):
     writer: apsw.Connection
     reader: apsw.Connection
     stream: Stream
-    file: tuple[int, int]
-    """The device and the inode of the database."""
+    names: Names
+    lock: FileLock
 
     def close(self) -> None:
         """Close the database, and move its journal into it."""
+        self.lock.release()
         self.reader.close()
         self.writer.close()
 
     def abandon(self) -> None:
         """Close a database that has failed."""
+        self.lock.release()
         abandon_connection(self.reader)
         abandon_connection(self.writer)
 
 
 def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connections:
     """Open a database, making it where there is none, and sync what a crash left."""
-    _refuse_orphan_journal(path)
-    _refuse_second_name(path)
+    refuse_orphan_journal(path)
+    refuse_second_name(path)
+    if Path(path).exists():
+        refuse_used_file(path)
     lost = count_lost_transactions(path)
     rewrite_journal(path, vfs)
-    writer = connect(path, write=True, vfs=vfs)
+    writer, lock = connect(path, write=True, vfs=vfs), None
     try:
+        lock = FileLock(path)
         relaxed_before = writer.execute(DURABILITY).get == "relaxed"
         _refuse_lost_transactions(path, 0 if relaxed_before else lost)
         stream = read_stream(writer)
+        if stream is not None:
+            end_of_chain(writer, stream)  # the journal may be of another database, and stays then
         writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         if stream is None:
             stream = Stream()
@@ -213,27 +222,11 @@ def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connection
             writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         reader = connect(path, write=False, vfs=vfs)
     except BaseException:
+        if lock is not None:
+            lock.release()
         abandon_connection(writer)
         raise
-    return Connections(writer, reader, stream, file_of(path))
-
-
-def file_of(path: str) -> tuple[int, int]:
-    """Return which file bears a name now; (0, 0) if none does."""
-    try:
-        found = Path(path).stat()
-    except OSError:
-        return 0, 0
-    return found.st_dev, found.st_ino
-
-
-def refuse_other_file(path: str, file: tuple[int, int]) -> None:
-    """Refuse to go on when the database was deleted, moved or replaced: nobody would find it."""
-    if file_of(path) != file:
-        raise LogClosed(
-            f"the database {path!r} was deleted, moved or replaced while it was used: "
-            f"put it back, or stop the server"
-        )
+    return Connections(writer, reader, stream, Names(path), lock)
 
 
 def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
@@ -262,27 +255,6 @@ def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
     except LogClosed as error:
         raise InvalidInput(f"{path!r} cannot be used: {error}") from None
     return clock
-
-
-def _refuse_orphan_journal(path: str) -> None:
-    """Refuse a journal whose database is gone: SQLite would remove it."""
-    journal = Path(f"{path}-wal")
-    held = journal.exists() and journal.stat().st_size > 0
-    if held and not (Path(path).exists() and Path(path).stat().st_size > 0):
-        raise DamagedFile(
-            f"the journal {str(journal)!r} is there without its database: put {path!r} back, "
-            f"or move the journal away to begin without it"
-        )
-
-
-def _refuse_second_name(path: str) -> None:
-    """Refuse a file with two names: under each there would be a server, and a journal."""
-    names = Path(path).stat().st_nlink if Path(path).exists() else 1
-    if names > 1:
-        raise InvalidInput(
-            f"the file {path!r} has {names} names (hard links), and may be used under one only: "
-            f"remove the others, or take a backup"
-        )
 
 
 def _refuse_lost_transactions(path: str, lost: int) -> None:
