@@ -205,6 +205,11 @@ async def count(path: Path) -> int:
         await log.close()
 
 
+def remove_all(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink()
+
+
 def test_a_deleted_database_is_copied_at_the_end_if_not_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,8 +219,7 @@ def test_a_deleted_database_is_copied_at_the_end_if_not_before(
     async def run() -> None:
         log = await open_log(str(path))
         await decide(log)
-        for ending in ("", "-wal", "-shm", ".lock"):
-            Path(f"{path}{ending}").unlink()
+        remove_all(tmp_path)
         with pytest.raises(LogClosed):
             await decide(log)
         await log.close()

@@ -99,7 +99,7 @@ def test_a_reader_that_closes_the_database_keeps_nobody_out(
             closing_one.xUnlock(apsw.SQLITE_LOCK_NONE)
             closing_one.xClose()
 
-    monkeypatch.setattr(locks.time, "sleep", sleep)
+    monkeypatch.setattr(locks, "sleep", sleep)
     FileLock(str(tmp_path / "a.db")).release()
     assert len(waits) == 3
 
@@ -198,8 +198,8 @@ def test_a_database_beyond_the_end_of_time_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(monkeypatch)
-    asyncio.run(write(tmp_path / "a.db"))
-    machine.reboot((YEAR_2110 - START) / 1e6)
+    asyncio.run(write(tmp_path / "a.db", time_scale=1e6))
+    machine.pass_time((YEAR_2110 - START) / 1e12)
     with pytest.raises(InvalidInput, match="the year 2110"):
         asyncio.run(write(tmp_path / "a.db"))
 

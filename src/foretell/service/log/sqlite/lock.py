@@ -7,9 +7,9 @@ on the file holds whatever name it was opened by, and whoever removes the other 
 from __future__ import annotations
 
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
+from time import sleep
 from typing import Self
 
 import apsw
@@ -134,7 +134,7 @@ def _share(file: apsw.VFSFile) -> None:
         except apsw.BusyError:
             if probe == PROBES - 1:
                 raise
-            time.sleep(PROBE_SECONDS)
+            sleep(PROBE_SECONDS)
         else:
             return
 
