@@ -38,6 +38,7 @@ def foretell(
         check=False,
         cwd=cwd,
         input=answer,
+        timeout=120,
         env=environment(**(variables or {})),
     )
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from foretell.errors import InvalidInput
+from foretell.service.log.errors import FULL, NoRoom
 from foretell.service.log.protocol import Log, LogReader
 from foretell.service.log.sqlite.connection import driver_errors_wrapped
 from foretell.service.log.sqlite.lock import Lock, refuse_used_file
@@ -47,7 +49,12 @@ def back_up_log(location: str, target: str) -> None:
     """Write a consistent copy of a log to a file; a server may be writing the log meanwhile."""
     path = _real_name(location)
     with driver_errors_wrapped(path):
-        back_up(path, target)
+        try:
+            back_up(path, target)
+        except OSError as error:
+            if error.errno in FULL:
+                raise NoRoom(f"there is no room for the copy {target!r}: free some space") from None
+            raise InvalidInput(f"the copy {target!r} cannot be written: {error.strerror}") from None
 
 
 def restore_log(copy: str, location: str) -> None:

@@ -15,7 +15,7 @@ import apsw
 
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
 from foretell.service.log.clock import Clock
-from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.errors import FULL, SHORT, Damaged, LogClosed
 from foretell.service.log.sqlite.lock import FileLock, refuse_used_file
 from foretell.service.log.sqlite.names import Names, refuse_orphan_journal, refuse_second_name
 from foretell.service.log.sqlite.stream import Stream, end_of_chain, read_stream, write_stream
@@ -28,6 +28,16 @@ OLDEST_SQLITE = 3_051_003
 """Older versions may lose a log that two connections checkpoint."""
 CACHED_STATEMENTS = 400
 """Prepared statements that a connection keeps: there is one for each number of rows."""
+PASSING = (
+    apsw.BusyError,
+    apsw.CantOpenError,
+    apsw.FullError,
+    apsw.InterruptError,
+    apsw.IOError,
+    apsw.LockedError,
+    apsw.NoMemError,
+)
+"""What SQLite says of a disk or of a system that may be well again: none of it is damage."""
 SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
 
 
@@ -80,8 +90,11 @@ def _explained(error: BaseException, path: str, *, write: bool) -> ForetellError
         return DamagedFile(
             f"{path!r} is no foretell database, or is damaged: restore it from a backup"
         )
-    if isinstance(error, apsw.CantOpenError) and Path(path).is_dir():
-        return InvalidInput(f"{path!r} is a folder: name a file in it")
+    if isinstance(error, apsw.CantOpenError) and _may_be_opened(path):
+        return LogClosed(
+            f"the database {path!r} cannot be opened now, though nothing forbids it: close other "
+            f"files if too many are open, and try again"
+        )
     if isinstance(error, (apsw.CantOpenError, apsw.ReadOnlyError)) and not write:
         return InvalidInput(
             f"the database {path!r} cannot be read where it is, though nothing is to be written: "
@@ -99,6 +112,13 @@ def _explained(error: BaseException, path: str, *, write: bool) -> ForetellError
     return None
 
 
+def _may_be_opened(path: str) -> bool:
+    """Whether nothing forbids to open a database, so that the system must be short of something."""
+    folder = Path(path).absolute().parent
+    is_file = Path(path).is_file() and os.access(path, os.R_OK | os.W_OK)
+    return is_file and os.access(folder, os.W_OK)
+
+
 class DamagedPages(Damaged):
     """The database itself cannot be read, whatever record was asked for."""
 
@@ -114,9 +134,18 @@ class DamagedPages(Damaged):
 
 @contextmanager
 def driver_errors_wrapped(path: str) -> Iterator[None]:
-    """Raise an error of the driver as one of ours that names the database."""
+    """Raise an error of the driver as one of ours that names the database.
+
+    `LogClosed` if it may work later: the disk is full or fails, or too many files are open.
+    """
     try:
         yield
+    except (*PASSING, MemoryError) as error:
+        raise LogClosed(f"the database {path!r} cannot be used now ({error})") from error
+    except OSError as error:
+        if error.errno not in FULL | SHORT:
+            raise
+        raise LogClosed(f"the database {path!r} cannot be used now ({error.strerror})") from error
     except apsw.Error as error:
         raise ForetellError(f"the database {path!r} cannot be used: {error}") from error
 

@@ -29,7 +29,7 @@ from foretell.service.log.sqlite.connection import (
 )
 from foretell.service.log.sqlite.lock import Lock
 from foretell.service.log.sqlite.names import Names
-from foretell.service.log.sqlite.restore import undo_half_a_restore
+from foretell.service.log.sqlite.restore import remove_leftovers
 from foretell.service.log.sqlite.stream import write_stream
 from foretell.service.log.sqlite.tail import Follower
 from foretell.service.log.sqlite.watch import Watch
@@ -67,7 +67,7 @@ class Database:
         """Whether the log is closed because a commit takes too long."""
         self._lock = Lock(path)
         try:
-            undo_half_a_restore(path)
+            remove_leftovers(path)
             opened = open_connections(path, relaxed=relaxed, vfs=vfs)
             try:
                 self.stamps = Stamps(clock_of(opened, path, time_scale), opened.stream.head)

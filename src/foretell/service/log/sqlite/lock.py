@@ -15,6 +15,7 @@ from typing import Self
 import apsw
 
 from foretell.errors import InvalidInput
+from foretell.service.log.errors import FULL, SHORT
 
 try:
     import fcntl
@@ -69,6 +70,8 @@ def _open_locked(path: str, name: str) -> int:
     try:
         file = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
+        if error.errno in FULL | SHORT:
+            raise
         raise InvalidInput(
             f"cannot open the database {path!r} ({error.strerror}): "
             f"its folder must exist and be writable"

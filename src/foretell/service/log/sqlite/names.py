@@ -66,22 +66,24 @@ class Names:
     def save_nameless(self, writer: apsw.Connection) -> str | None:
         """Save what only this process can still read; return a sentence on where it is.
 
-        None if the database is in its place, where a journal that was deleted goes too.
+        None if the database is in its place. What is in the journal is moved to a database that
+        has a name, whichever: under another name nobody would look for the journal.
         """
         in_place = file_of(self.path) == self.database
         if in_place and not self.journal_is_gone():
             return None
         if writer.in_transaction:
             writer.execute("ROLLBACK")
+        found = None if in_place else _find(self.database)
+        if in_place or (found is not None and found.names > 0):
+            writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            logger.warning("what was in the journal is in the database: nothing is lost")
         if in_place:
-            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            logger.warning("what was in the deleted journal is in the database: nothing is lost")
             return None
-        found = _find(self.database)
         if found is not None and found.names > 0:
             return (
-                f"the database {self.path!r} is now {found.name!r}, and its last records are in "
-                f"{self.path + '-wal'!r}: move it back"
+                f"the database {self.path!r} is now {found.name!r}, and whole: move it back, "
+                f"or stop the server and start it there"
             )
         copy = _copy_aside(writer, self.path)
         self._move_journal(copy)
