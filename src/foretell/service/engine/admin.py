@@ -69,12 +69,12 @@ class Admin:
 
     def campaigns(self) -> list[protocol.CampaignView]:
         """List every campaign."""
-        self.runtime.check_open()
+        self.runtime.check_read()
         return [active.view() for active in self.runtime.by_number.values()]
 
     def campaign(self, name: str) -> protocol.CampaignView:
         """Return one campaign."""
-        return self.runtime.find(name).view()
+        return self.runtime.look_up(name).view()
 
     async def patch(
         self, name: str, patch: protocol.CampaignPatch, version: int | None = None
