@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -333,6 +335,29 @@ def test_a_disk_that_hangs_closes_the_log_until_it_answers(
         "the log is closed",
         "the log is open again",
     ]
+
+
+def shared_index(path: Path) -> bytes:
+    """Read the shared index in a process of its own: closing it here would drop its locks."""
+    print_it = "import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read())"
+    return subprocess.run(
+        [sys.executable, "-c", print_it, f"{path}-shm"], capture_output=True, check=True
+    ).stdout
+
+
+def test_a_read_writes_nothing_for_which_it_could_wait(tmp_path: Path) -> None:
+    """A frozen file system lets nobody write to the shared index: the event loop would stand."""
+
+    async def run() -> None:
+        log = await open_log(str(tmp_path / "a.db"))
+        for nonce in range(5):
+            number = await decide(log, nonce=nonce)
+            before = shared_index(tmp_path / "a.db")
+            assert len(await log.decisions(1, [number])) == 1
+            assert shared_index(tmp_path / "a.db") == before
+        await log.close()
+
+    asyncio.run(run())
 
 
 def test_a_damaged_earlier_record_fails_its_own_call_only(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ OLDEST_SQLITE = 3_051_003
 """Older versions may lose a log that two connections checkpoint."""
 CACHED_STATEMENTS = 400
 """Prepared statements that a connection keeps: there is one for each number of rows."""
+NOTHING = "SELECT 1 FROM meta LIMIT 0"
+"""Begins to read, and reads nothing."""
 PASSING = (
     apsw.BusyError,
     apsw.CantOpenError,
@@ -211,6 +213,15 @@ class Connections(NamedTuple):
     stream: Stream
     names: Names
     lock: FileLock
+
+    def before_answer(self) -> None:
+        """Look, after a commit, whether the database bears its name, and ready it for readers.
+
+        The first to read after a commit notes in the shared index how far it reads, and on a disk
+        that hangs it would wait there. So the thread that may wait is the first.
+        """
+        self.names.check_database()
+        self.writer.execute(NOTHING)
 
     def close(self) -> None:
         """Close the database, and move its journal into it."""

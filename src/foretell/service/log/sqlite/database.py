@@ -175,7 +175,7 @@ class Database:
         self._writer = Writer(
             appender,
             relaxed=self._relaxed,
-            before_answer=opened.names.check_database,
+            before_answer=opened.before_answer,
             on_done=self._done,
             on_fail=partial(self._fail_writing, opened),
         )
