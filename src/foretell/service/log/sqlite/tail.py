@@ -35,8 +35,7 @@ class Follower:
         self._limit: int | None = None
         """Up to where it reads from the database, before it takes what is buffered."""
         self._buffer: list[Record] = []
-        self._handed = False
-        """Whether records were handed out for which it has not come back yet."""
+        self._handed = False  # whether it has records for which it has not come back yet
         self._upto = 0
         self._end: str | None = None
         self._wake = asyncio.Event()
@@ -45,8 +44,7 @@ class Follower:
     @property
     def caught_up(self) -> bool:
         """Whether all that was committed was taken, and dealt with."""
-        waiting = self._behind or self._limit is not None or bool(self._buffer)
-        return not waiting and not self._handed
+        return not (self._behind or self._limit is not None or self._buffer or self._handed)
 
     def offer(self, records: list[Record]) -> None:
         """Hand over records that were just committed."""
