@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Callable
 from random import Random
 from time import perf_counter
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -25,8 +25,8 @@ from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import Accepted, Draft, Duplicate, Taken, Written
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decider import Choice, Eligible
-from foretell.service.model.decision_id import Token, read_decision_id
-from foretell.service.model.errors import Conflict, NotFound, RequestProblem, Unusable
+from foretell.service.model.decision_id import Token
+from foretell.service.model.errors import Conflict, Forbidden, NotFound, RequestProblem, Unusable
 from foretell.service.model.events import (
     MODES,
     OBSERVED,
@@ -43,6 +43,7 @@ from foretell.service.model.feedback import (
     same_report,
     why_parked,
 )
+from foretell.service.model.running import Running
 from foretell.service.model.timestamps import format_timestamp
 
 LONG_TURN_SECONDS = 0.002
@@ -187,61 +188,89 @@ class Ingest:
 
     async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
         """Take in a signal, a reward, a correction or a void."""
-        feedback = self._read(decision_id, report)
-        (written,) = await self.runtime.log.append([feedback.draft()])
-        (receipt,) = await self._receipts([feedback], [written])
+        (receipt,) = await self._take_in([self._read(decision_id, report)])
+        if isinstance(receipt, RequestProblem):
+            raise receipt
         if receipt.status == "rejected":
             raise Unusable(receipt.detail or "")
         return receipt
 
-    async def batch(self, items: list[Raw]) -> list[protocol.Receipt]:
-        """Take in many events, each for itself."""
+    async def batch(self, items: list[Raw], own: str | None = None) -> list[protocol.Receipt]:
+        """Take in many events, each for itself; of one campaign alone where it is named."""
         self.runtime.check_open()
         parsed: list[_AboutDecision | protocol.Receipt] = []
         turn = perf_counter()
         for raw in items:
-            parsed.append(_attempt(self._read_item, raw))
+            parsed.append(_attempt(self._read_item, raw, own))
             if perf_counter() - turn > LONG_TURN_SECONDS:
                 await asyncio.sleep(0)
                 turn = perf_counter()
         sound = [feedback for feedback in parsed if isinstance(feedback, _AboutDecision)]
         self.runtime.check_open()
-        written = await self.runtime.log.append([feedback.draft() for feedback in sound])
-        receipts = iter(await self._receipts(sound, written))
+        taken = [
+            protocol.Receipt("rejected", detail=str(one))
+            if isinstance(one, RequestProblem)
+            else one
+            for one in await self._take_in(sound)
+        ]
+        receipts = iter(taken)
         results = [one if isinstance(one, protocol.Receipt) else next(receipts) for one in parsed]
         for raw, receipt in zip(items, results, strict=True):
             if receipt.status == "rejected":
                 receipt.event_id = event_id_in(raw)
         return results
 
-    def _read_item(self, raw: Raw) -> _AboutDecision:
+    def _read_item(self, raw: Raw, own: str | None) -> _AboutDecision:
         item = _ITEM.decode(raw)
-        return self._read(item.decision_id, item)
+        return self._read(item.decision_id, item, own)
 
-    def _read(self, decision_id: str, report: AnyReport) -> _AboutDecision:
+    def _read(self, decision_id: str, report: AnyReport, own: str | None = None) -> _AboutDecision:
         """Find out which decision a report is about, and make it an event."""
         self.runtime.check_open()
-        token = read_decision_id(decision_id, self.runtime.secrets)
+        token = self.runtime.secrets.read(decision_id)
         active = None if token is None else self.runtime.by_number.get(token.campaign)
         if token is None or active is None:
             raise NotFound("there is no such decision: send the decision_id as the service gave it")
+        if own not in (None, active.config.name):
+            raise Forbidden(
+                f"the key is for the campaign {own!r} alone, and this decision is one of another: "
+                f"use a key for that one"
+            )
         try:
-            return _AboutDecision(token, active, feedback_event(report, active))
+            return _AboutDecision(token, active, feedback_event(report, active, token.number))
         except RequestProblem:
             active.count("rejected")
             raise
 
-    async def _receipts(
-        self, feedback: list[_AboutDecision], written: list[Written]
-    ) -> list[protocol.Receipt]:
-        """Say what became of feedback that was written, or not."""
-        for one, result in zip(feedback, written, strict=True):
-            if isinstance(result, Duplicate):
-                _refuse_other_event(one.event.event_id, result.earlier)
-        missing = await self._missing(feedback, written)
+    async def _take_in(
+        self, feedback: list[_AboutDecision]
+    ) -> list[protocol.Receipt | RequestProblem]:
+        """Write feedback, and say what became of each; what there is no room for is a problem."""
+        missing = await self._missing(feedback)
         targets = await self._targets(feedback)
+        parked = [
+            one.token.number in missing
+            or (one.event.target is not None and not _is_reward_of(target, one.token.number))
+            for one, target in zip(feedback, targets, strict=True)
+        ]
+        full = await self._take_places(feedback, parked, missing) if any(parked) else {}
+        written: list[Written | None] = [None] * len(feedback)
+        try:
+            going = [index for index in range(len(feedback)) if index not in full]
+            results = await self.runtime.log.append([feedback[index].draft() for index in going])
+            for index, result in zip(going, results, strict=True):
+                written[index] = result
+        finally:
+            for index, one in enumerate(feedback):
+                if parked[index] and index not in full:
+                    outcome = written[index]
+                    seq = outcome.record.seq if isinstance(outcome, Accepted) else None
+                    lost = one.token.number in missing
+                    one.active.parking.settle(one.token.number, seq, lost=lost)
         receipts = [
-            self._receipt(one, result, targets.get(index), missing=one.token.number in missing)
+            full[index]
+            if result is None
+            else self._receipt(one, result, targets[index], parked=parked[index])
             for index, (one, result) in enumerate(zip(feedback, written, strict=True))
         ]
         for active in {id(one.active): one.active for one in feedback}.values():
@@ -249,19 +278,19 @@ class Ingest:
                 await self.runtime.write_counts(active)
         return receipts
 
-    async def _missing(self, feedback: list[_AboutDecision], written: list[Written]) -> set[int]:
+    async def _missing(self, feedback: list[_AboutDecision]) -> set[int]:
         """Return the decisions that the log does not hold, as after a backup was restored."""
         unknown: dict[int, set[int]] = {}
-        for (token, active, _), result in zip(feedback, written, strict=True):
-            if isinstance(result, Accepted) and not active.campaign.knows(token.number):
+        for token, active, _ in feedback:
+            if not active.campaign.knows(token.number):
                 unknown.setdefault(active.number, set()).add(token.number)
         missing: set[int] = set()
         for number, decisions in unknown.items():
             missing |= decisions - set(await self.runtime.log.decided(number, sorted(decisions)))
         return missing
 
-    async def _targets(self, feedback: list[_AboutDecision]) -> dict[int, Record]:
-        """Return for each correction, by its place among the feedback, what it corrects."""
+    async def _targets(self, feedback: list[_AboutDecision]) -> list[Record | None]:
+        """Return for each correction what it corrects: in the log, or sent together with it."""
         wanted: dict[int, set[bytes]] = {}
         for _, active, event in feedback:
             if event.target is not None:
@@ -270,20 +299,55 @@ class Ingest:
             number: await self.runtime.log.by_key(number, sorted(keys))
             for number, keys in wanted.items()
         }
-        return {
-            index: target
-            for index, (_, active, event) in enumerate(feedback)
-            if event.target is not None
-            and (target := known[active.number].get(event_key(event.target))) is not None
-        }
+        for token, active, event in feedback if known else ():
+            if event.target is None and active.number in known:
+                together = Record(0, active.number, token.number, event)
+                known[active.number].setdefault(event_key(event.event_id), together)
+        return [
+            None if event.target is None else known[active.number].get(event_key(event.target))
+            for _, active, event in feedback
+        ]
+
+    async def _take_places(
+        self, feedback: list[_AboutDecision], parked: list[bool], missing: set[int]
+    ) -> dict[int, RequestProblem]:
+        """Take a place for each event that is parked; return those for which there is none."""
+        full: dict[int, RequestProblem] = {}
+        read: dict[int, int] = {}
+        for index, (token, active, event) in enumerate(feedback):
+            if not parked[index]:
+                continue
+            number, campaign = token.number, active.campaign
+            folded = None if number in missing else campaign.parked_about(number)
+            if folded is None and number not in missing:
+                if number not in read:
+                    read[number] = await self._count_parked(active, number)
+                folded = read[number]
+            try:
+                active.parking.take(active.campaign, number, folded)
+            except Conflict as error:
+                key = event_key(event.event_id)
+                if await self.runtime.log.by_key(active.number, [key]):
+                    parked[index] = False  # it is here already, and takes no place again
+                    continue
+                active.count("rejected")
+                full[index] = error
+        return full
+
+    async def _count_parked(self, active: ActiveCampaign, number: int) -> int:
+        """Count what is parked about a decision that is not at hand."""
+        found = await self.runtime.log.decisions(active.number, [number])
+        rules, refit = active.campaign.rules, active.campaign.last_refit
+        return sum(Running.of(rules, one, refit).reward.unmatched for one in found)
 
     def _receipt(
-        self, feedback: _AboutDecision, written: Written, target: Record | None, *, missing: bool
+        self, feedback: _AboutDecision, written: Written, target: Record | None, *, parked: bool
     ) -> protocol.Receipt:
         token, active, event = feedback
         assert not isinstance(written, Taken)  # noqa: S101  (only decisions are for units)
         if isinstance(written, Duplicate):
             earlier = written.earlier
+            _refuse_other_event(event.event_id, earlier)
             if earlier.decision == token.number and same_report(earlier.event, event):
                 active.count("duplicates")
                 return protocol.Receipt("duplicate", event.event_id)
@@ -294,7 +358,7 @@ class Ingest:
                 f"the event_id {event.event_id!r} was used for another event: "
                 f"take an id of its own for each event",
             )
-        if missing or (event.target is not None and not _is_reward_of(target, token.number)):
+        if parked:
             known = None if target is None else target.event
             return protocol.Receipt("parked", event.event_id, why_parked(event, known))
         due = active.campaign.rules.due(event.stage, moment(token.number))
@@ -341,10 +405,12 @@ def _is_reward_of(record: Record | None, decision: int) -> bool:
     )
 
 
-def _attempt(work: Callable[[Any], Done], event: Any) -> Done | protocol.Receipt:
+def _attempt(
+    work: Callable[[Raw, str | None], Done], event: Raw, own: str | None
+) -> Done | protocol.Receipt:
     """Process one event of many; if that fails, this event alone is rejected."""
     try:
-        return work(event)
+        return work(event, own)
     except (Damaged, LogClosed):
         raise
     except (ForetellError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

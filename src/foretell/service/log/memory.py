@@ -6,7 +6,7 @@ It keeps the same bytes as the other engines, so that what a log promises can be
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -162,6 +162,11 @@ class MemoryLog(MemoryReader):
         self._refuse_if_closed()
         counts = self.content.counts.setdefault(campaign, {})
         counts[name] = counts.get(name, 0) + by
+
+    async def save_uses(self, uses: Mapping[str, int]) -> None:
+        """Keep for some keys the moment at which each was last used."""
+        self._refuse_if_closed()
+        self.content.uses.update(uses)
 
     async def backup(self, target: str) -> None:
         """Write a copy of the log to a file."""

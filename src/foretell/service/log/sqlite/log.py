@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -101,6 +101,10 @@ class SqliteLog(SqliteReader):
     async def add_counts(self, campaign: int, name: str, by: int) -> None:
         """Count what leaves no record, such as duplicates."""
         await self._database.submit(work=partial(side_tables.add_counts, campaign, name, by))
+
+    async def save_uses(self, uses: Mapping[str, int]) -> None:
+        """Keep for some keys the moment at which each was last used."""
+        await self._database.submit(work=partial(side_tables.save_uses, uses))
 
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the log to a file, while it is used."""

@@ -1,8 +1,8 @@
-"""The tables besides the records: contexts, units, states, counters and settings."""
+"""The tables besides the records: contexts, units, states, counters, uses of keys and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -96,6 +96,10 @@ class SideTables:
         """Return what was counted with `add_counts`."""
         return dict(self._rows("SELECT name, count FROM counters WHERE campaign = ?", (campaign,)))
 
+    async def uses(self) -> dict[str, int]:
+        """Return what was kept with `save_uses`."""
+        return dict(self._rows("SELECT id, last_used FROM key_uses"))
+
     def meta(self, name: str) -> Any:
         """Return a value that is stored next to the log, or None."""
         row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
@@ -138,6 +142,11 @@ def add_counts(campaign: int, name: str, by: int, appender: Appender) -> None:
         "ON CONFLICT DO UPDATE SET count = count + excluded.count",
         (campaign, name, by),
     )
+
+
+def save_uses(uses: Mapping[str, int], appender: Appender) -> None:
+    """Keep for some keys the moment at which each was last used."""
+    appender.connection.executemany("INSERT OR REPLACE INTO key_uses VALUES (?, ?)", uses.items())
 
 
 def keep_head(_: Appender) -> None:
