@@ -41,7 +41,7 @@ class FakeEngine:
         self.callers: dict[str, Caller] = {
             key: Caller(Author(scope, scope), frozenset({scope})) for scope, key in KEYS.items()
         }
-        self.changes: list[Author | None] = []
+        self.authors: list[Author | None] = []
         """Who changed something, in order."""
         self.made: dict[str, protocol.MadeKey] = {}
         self.restored = b""
@@ -103,9 +103,9 @@ class FakeEngine:
     async def _one(self, raw: msgspec.Raw, own: str | None) -> protocol.Receipt:
         try:
             item: protocol.FeedbackItem = _item(raw)
-            if own not in (None, self._campaign_of(item.decision_id).name):
-                raise NotFound("it is a decision of another campaign")
-            return await self.feedback(item.decision_id, item)
+            if own in (None, self._campaign_of(item.decision_id).name):
+                return await self.feedback(item.decision_id, item)
+            return protocol.Receipt("rejected", item.event_id, "it is of another campaign")
         except (
             msgspec.DecodeError,
             UnicodeDecodeError,
@@ -118,7 +118,7 @@ class FakeEngine:
     async def create(
         self, campaign: protocol.NewCampaign, by: Author | None
     ) -> protocol.CampaignView:
-        self.changes.append(by)
+        self.authors.append(by)
         if campaign.name in self.views:
             raise Conflict("there is a campaign of this name: choose another")
         if campaign.policy == "nonsense":
@@ -142,7 +142,7 @@ class FakeEngine:
     def _change(
         self, name: str, version: int | None, by: Author | None, **fields: Any
     ) -> protocol.CampaignView:
-        self.changes.append(by)
+        self.authors.append(by)
         view = self.campaign(name)
         if version is not None and version != view.version:
             raise Stale("it was changed")
@@ -240,12 +240,12 @@ class FakeEngine:
         return protocol.RecordPage([], str(after))
 
     async def erase(self, name: str, unit: str, by: Author | None) -> protocol.ErasedUnit:
-        self.changes.append(by)
+        self.authors.append(by)
         self.campaign(name)
         return protocol.ErasedUnit(0)
 
     async def rotate(self, by: Author | None) -> protocol.Rotated:
-        self.changes.append(by)
+        self.authors.append(by)
         return protocol.Rotated(1, NOW)
 
     async def retire_secret(
@@ -253,14 +253,14 @@ class FakeEngine:
     ) -> protocol.SecretView:
         if number:
             raise NotFound("there is no such secret")
-        self.changes.append(by)
+        self.authors.append(by)
         return protocol.SecretView(0, NOW, NOW, not with_ids)
 
     def secrets(self) -> list[protocol.SecretView]:
         return [protocol.SecretView(0, NOW)]
 
     async def make_key(self, key: protocol.NewKey, by: Author | None) -> protocol.MadeKey:
-        self.changes.append(by)
+        self.authors.append(by)
         number = f"k{len(self.made) + 1}"
         made = protocol.MadeKey(
             number,
@@ -281,7 +281,7 @@ class FakeEngine:
     async def revoke_key(self, key: str, by: Author | None) -> None:
         if key not in self.made:
             raise NotFound("there is no such key")
-        self.changes.append(by)
+        self.authors.append(by)
         del self.callers[self.made.pop(key).key]
 
     def keys(self) -> list[protocol.KeyView]:

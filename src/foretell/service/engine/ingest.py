@@ -21,15 +21,14 @@ from msgspec import Raw
 from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.waiting import AboutDecision, Waiting
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import Accepted, Draft, Duplicate, Taken, Written
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decider import Choice, Eligible
-from foretell.service.model.decision_id import Token
 from foretell.service.model.errors import Conflict, Forbidden, NotFound, RequestProblem, Unusable
 from foretell.service.model.events import (
     MODES,
-    OBSERVED,
     VOID,
     Decided,
     Feedback,
@@ -43,7 +42,6 @@ from foretell.service.model.feedback import (
     same_report,
     why_parked,
 )
-from foretell.service.model.running import Running
 from foretell.service.model.timestamps import format_timestamp
 
 LONG_TURN_SECONDS = 0.002
@@ -51,21 +49,6 @@ LONG_TURN_SECONDS = 0.002
 _ITEM = msgspec.json.Decoder(protocol.FeedbackItem)
 
 Done = TypeVar("Done")
-
-
-class _AboutDecision(NamedTuple):
-    """Feedback, and the decision that it is about."""
-
-    token: Token
-    active: ActiveCampaign
-    event: Feedback
-
-    def draft(self) -> Draft:
-        """Return the record to be written."""
-        number = self.active.number
-        return Draft(
-            number, self.event, self.token.number, ((number, event_key(self.event.event_id)),)
-        )
 
 
 class _Drawn(NamedTuple):
@@ -76,11 +59,6 @@ class _Drawn(NamedTuple):
     """The decision that first gave the unit this action."""
     unit_action: int | None = None
     """The n under which the unit is given a new action."""
-
-
-def event_key(event_id: str) -> bytes:
-    """Return the key that feedback claims."""
-    return b"e:" + event_id.encode()
 
 
 class Ingest:
@@ -198,14 +176,14 @@ class Ingest:
     async def batch(self, items: list[Raw], own: str | None = None) -> list[protocol.Receipt]:
         """Take in many events, each for itself; of one campaign alone where it is named."""
         self.runtime.check_open()
-        parsed: list[_AboutDecision | protocol.Receipt] = []
+        parsed: list[AboutDecision | protocol.Receipt] = []
         turn = perf_counter()
         for raw in items:
             parsed.append(_attempt(self._read_item, raw, own))
             if perf_counter() - turn > LONG_TURN_SECONDS:
                 await asyncio.sleep(0)
                 turn = perf_counter()
-        sound = [feedback for feedback in parsed if isinstance(feedback, _AboutDecision)]
+        sound = [feedback for feedback in parsed if isinstance(feedback, AboutDecision)]
         self.runtime.check_open()
         taken = [
             protocol.Receipt("rejected", detail=str(one))
@@ -220,11 +198,11 @@ class Ingest:
                 receipt.event_id = event_id_in(raw)
         return results
 
-    def _read_item(self, raw: Raw, own: str | None) -> _AboutDecision:
+    def _read_item(self, raw: Raw, own: str | None) -> AboutDecision:
         item = _ITEM.decode(raw)
         return self._read(item.decision_id, item, own)
 
-    def _read(self, decision_id: str, report: AnyReport, own: str | None = None) -> _AboutDecision:
+    def _read(self, decision_id: str, report: AnyReport, own: str | None = None) -> AboutDecision:
         """Find out which decision a report is about, and make it an event."""
         self.runtime.check_open()
         token = self.runtime.secrets.read(decision_id)
@@ -237,113 +215,38 @@ class Ingest:
                 f"use a key for that one"
             )
         try:
-            return _AboutDecision(token, active, feedback_event(report, active, token.number))
+            return AboutDecision(token, active, feedback_event(report, active, token.number))
         except RequestProblem:
             active.count("rejected")
             raise
 
     async def _take_in(
-        self, feedback: list[_AboutDecision]
+        self, feedback: list[AboutDecision]
     ) -> list[protocol.Receipt | RequestProblem]:
         """Write feedback, and say what became of each; what there is no room for is a problem."""
-        missing = await self._missing(feedback)
-        targets = await self._targets(feedback)
-        parked = [
-            one.token.number in missing
-            or (one.event.target is not None and not _is_reward_of(target, one.token.number))
-            for one, target in zip(feedback, targets, strict=True)
-        ]
-        full = await self._take_places(feedback, parked, missing) if any(parked) else {}
+        log = self.runtime.log
+        waiting = await Waiting.find(feedback, log)
         written: list[Written | None] = [None] * len(feedback)
         try:
-            going = [index for index in range(len(feedback)) if index not in full]
-            results = await self.runtime.log.append([feedback[index].draft() for index in going])
+            if any(waiting.parked):
+                await waiting.take_places(log)
+            going = [index for index in range(len(feedback)) if index not in waiting.full]
+            results = await log.append([feedback[index].draft() for index in going])
             for index, result in zip(going, results, strict=True):
                 written[index] = result
         finally:
-            for index, one in enumerate(feedback):
-                if parked[index] and index not in full:
-                    outcome = written[index]
-                    seq = outcome.record.seq if isinstance(outcome, Accepted) else None
-                    lost = one.token.number in missing
-                    one.active.parking.settle(one.token.number, seq, lost=lost)
+            waiting.settle(written)
         receipts = [
-            full[index]
-            if result is None
-            else self._receipt(one, result, targets[index], parked=parked[index])
-            for index, (one, result) in enumerate(zip(feedback, written, strict=True))
+            waiting.full[index] if result is None else self._receipt(waiting, index, result)
+            for index, result in enumerate(written)
         ]
         for active in {id(one.active): one.active for one in feedback}.values():
             if active.uncounted:
                 await self.runtime.write_counts(active)
         return receipts
 
-    async def _missing(self, feedback: list[_AboutDecision]) -> set[int]:
-        """Return the decisions that the log does not hold, as after a backup was restored."""
-        unknown: dict[int, set[int]] = {}
-        for token, active, _ in feedback:
-            if not active.campaign.knows(token.number):
-                unknown.setdefault(active.number, set()).add(token.number)
-        missing: set[int] = set()
-        for number, decisions in unknown.items():
-            missing |= decisions - set(await self.runtime.log.decided(number, sorted(decisions)))
-        return missing
-
-    async def _targets(self, feedback: list[_AboutDecision]) -> list[Record | None]:
-        """Return for each correction what it corrects: in the log, or sent together with it."""
-        wanted: dict[int, set[bytes]] = {}
-        for _, active, event in feedback:
-            if event.target is not None:
-                wanted.setdefault(active.number, set()).add(event_key(event.target))
-        known = {
-            number: await self.runtime.log.by_key(number, sorted(keys))
-            for number, keys in wanted.items()
-        }
-        for token, active, event in feedback if known else ():
-            if event.target is None and active.number in known:
-                together = Record(0, active.number, token.number, event)
-                known[active.number].setdefault(event_key(event.event_id), together)
-        return [
-            None if event.target is None else known[active.number].get(event_key(event.target))
-            for _, active, event in feedback
-        ]
-
-    async def _take_places(
-        self, feedback: list[_AboutDecision], parked: list[bool], missing: set[int]
-    ) -> dict[int, RequestProblem]:
-        """Take a place for each event that is parked; return those for which there is none."""
-        full: dict[int, RequestProblem] = {}
-        read: dict[int, int] = {}
-        for index, (token, active, event) in enumerate(feedback):
-            if not parked[index]:
-                continue
-            number, campaign = token.number, active.campaign
-            folded = None if number in missing else campaign.parked_about(number)
-            if folded is None and number not in missing:
-                if number not in read:
-                    read[number] = await self._count_parked(active, number)
-                folded = read[number]
-            try:
-                active.parking.take(active.campaign, number, folded)
-            except Conflict as error:
-                key = event_key(event.event_id)
-                if await self.runtime.log.by_key(active.number, [key]):
-                    parked[index] = False  # it is here already, and takes no place again
-                    continue
-                active.count("rejected")
-                full[index] = error
-        return full
-
-    async def _count_parked(self, active: ActiveCampaign, number: int) -> int:
-        """Count what is parked about a decision that is not at hand."""
-        found = await self.runtime.log.decisions(active.number, [number])
-        rules, refit = active.campaign.rules, active.campaign.last_refit
-        return sum(Running.of(rules, one, refit).reward.unmatched for one in found)
-
-    def _receipt(
-        self, feedback: _AboutDecision, written: Written, target: Record | None, *, parked: bool
-    ) -> protocol.Receipt:
-        token, active, event = feedback
+    def _receipt(self, waiting: Waiting, index: int, written: Written) -> protocol.Receipt:
+        token, active, event = waiting.feedback[index]
         assert not isinstance(written, Taken)  # noqa: S101  (only decisions are for units)
         if isinstance(written, Duplicate):
             earlier = written.earlier
@@ -358,7 +261,8 @@ class Ingest:
                 f"the event_id {event.event_id!r} was used for another event: "
                 f"take an id of its own for each event",
             )
-        if parked:
+        if waiting.parked[index]:
+            target = waiting.targets[index]
             known = None if target is None else target.event
             return protocol.Receipt("parked", event.event_id, why_parked(event, known))
         due = active.campaign.rules.due(event.stage, moment(token.number))
@@ -392,17 +296,6 @@ def _refuse_other_event(event_id: str, earlier: Record) -> None:
     """Refuse a record that does not have the id under which it was found."""
     if not isinstance(earlier.event, Feedback) or earlier.event.event_id != event_id:
         raise Damaged("the key of record", earlier.seq)
-
-
-def _is_reward_of(record: Record | None, decision: int) -> bool:
-    """Return whether a record is a reward of a decision, which a correction can change."""
-    return (
-        record is not None
-        and record.decision == decision
-        and isinstance(record.event, Feedback)
-        and record.event.verb_index == OBSERVED
-        and record.event.stage > 0
-    )
 
 
 def _attempt(

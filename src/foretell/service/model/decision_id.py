@@ -30,15 +30,6 @@ class Secrets(dict[int, bytes]):
 
     A decision's id is signed by the secret that was the newest when it was made. Where the ids of
     that one are withdrawn, the next that is not withdrawn signs in its place. No other id is valid.
-
-    >>> secrets = Secrets()
-    >>> secrets.begin(0, b"first", 10)
-    >>> secrets.begin(1, b"second", 20)
-    >>> [secrets.signer(number) for number in (15, 25)]
-    [0, 1]
-    >>> secrets.withdrawn.add(0)
-    >>> secrets.signer(15)
-    1
     """
 
     def __init__(self) -> None:
@@ -63,8 +54,7 @@ class Secrets(dict[int, bytes]):
 
     def sign(self, token: Token) -> str:
         """Return the decision id of a token: the same each time, unless its secret is withdrawn."""
-        signer = self.signer(token.number)
-        return sign_decision_id(token, signer, self[signer])
+        return sign_decision_id(token, signer := self.signer(token.number), self[signer])
 
     def read(self, text: str) -> Token | None:
         """Return what a decision id says; None for one that this service does not give."""

@@ -199,7 +199,7 @@ class SecretMade(LogEvent, frozen=True, tag=6):
 
 
 class SecretWithdrawn(LogEvent, frozen=True, tag=7):
-    """The ids that a secret has signed are not valid any more: a later one signs them anew."""
+    """The ids that a secret has signed are not valid any more: a later one signs new ones."""
 
     id: int
     by: Author | None = None
