@@ -259,7 +259,7 @@ class Ingest:
                 "rejected",
                 event.event_id,
                 f"the event_id {event.event_id!r} was used for another event: "
-                f"take an id of its own for each event",
+                f"take an id of its own for each event, and correct the other if it is wrong",
             )
         if waiting.parked[index]:
             target = waiting.targets[index]

@@ -70,7 +70,10 @@ class Runtime:
 
     def identify(self, key: str) -> Caller | None:
         """Return who sends a key, and what it may do; None for a key that is not valid."""
-        return self.keyring.identify(key, moment(self.log.head()))
+        caller = self.keyring.identify(key)
+        if caller is not None and caller.expires is not None:
+            return caller if moment(self.log.head()) < caller.expires else None
+        return caller
 
     def apply_server_event(self, record: Record) -> None:
         """Take a record about the server itself into the keys and secrets."""
