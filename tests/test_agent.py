@@ -14,7 +14,7 @@ import foretell as ft
 from foretell.errors import DamagedFile, DecisionError, InvalidInput, UnknownName
 from foretell.policies.registry import start
 from foretell.policies.state import fingerprint
-from foretell.policies.verbs import credit, observe, play
+from foretell.policies.verbs import credit, has, observe, play, unobserve
 
 ACTIONS, SIGNALS = ["red", "green", "blue"], ["none", "click", "buy"]
 LIVE = [name for name, known in ft.registered_policies().items() if not known.lab_only]
@@ -167,6 +167,34 @@ def test_an_added_action_is_explored_and_nothing_known_is_touched(name: str) -> 
     assert agent.decide("black").action == "black"
     played = {agent.decide().action for _ in range(60)}
     assert "black" in played
+
+
+@pytest.mark.parametrize("name", ORDER_FREE)
+def test_nothing_counts_that_is_said_about_a_voided_decision(name: str, tmp_path: Path) -> None:
+    spec = spec_of(name)
+    agent, other = an_agent(spec), an_agent(spec)
+    decisions = [agent.decide() for _ in range(6)]
+    assert [other.decide() for _ in range(6)] == decisions
+    for one in (agent, other):
+        one.signal(decisions[0], "buy")
+        one.reward(decisions[1], 1.0)
+    agent.void(decisions[2])
+    agent.signal(decisions[3], "click")
+    agent.void(decisions[3].id)
+    agent.void(decisions[4])
+    agent.save(tmp_path / "agent")
+    agent = ft.Agent.load(tmp_path / "agent")
+    for again in (decisions[2], decisions[3], decisions[4]):
+        agent.signal(again, "buy")
+        agent.reward(again, 1.0)
+        agent.void(again)
+    undone = has(unobserve, agent._state)
+    assert (fingerprint(agent._state) == fingerprint(other._state)) is undone
+    agent.signal(decisions[1], "none")
+    with pytest.raises(DecisionError, match="has its signal and its reward already"):
+        agent.void(decisions[1])
+    with pytest.raises(DecisionError, match="never made"):
+        agent.void(99)
 
 
 def test_the_propensity_of_ties_is_their_share() -> None:

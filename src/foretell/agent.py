@@ -1,4 +1,4 @@
-"""A policy in your own process: decide, signal, reward.
+"""A policy in your own process: decide, signal, reward, void.
 
 >>> agent = Agent("nsd-ucrl2", actions=["book-a", "book-b"], signals=["none", "download"], seed=0)
 >>> decision = agent.decide()
@@ -24,7 +24,7 @@ from foretell.files import write_whole
 from foretell.policies.draw import choices, pick
 from foretell.policies.registry import entry, policy, start
 from foretell.policies.state import grow, leaves
-from foretell.policies.verbs import credit, observe, play
+from foretell.policies.verbs import credit, has, observe, play, unobserve
 from foretell.types import Problem, RewardScale, is_whole
 
 if TYPE_CHECKING:
@@ -65,14 +65,16 @@ class _Saved(msgspec.Struct):
     decided: int
     open: dict[int, _Open]
     state: dict[str, tuple[str, list[int], bytes]]
+    voided: set[int] = set()
 
 
 class Agent:
     """One policy, one decision at a time, with names for actions and signals.
 
     Signals and rewards come in any order, whenever they come; a reward that comes before its
-    signal waits for it. Rewards lie in `reward_range`, or, with `reward_sigma`, are Gaussian
-    with that standard deviation. The same seed and the same calls give the same decisions.
+    signal waits for it, and a decision that was never shown is voided. Rewards lie in
+    `reward_range`, or, with `reward_sigma`, are Gaussian with that standard deviation. The same
+    seed and the same calls give the same decisions.
 
     The propensity of a decision is exact for the draw that was made. An index policy draws among
     its ties. A sampling policy draws `draws` choices, plays one of them, and its share among
@@ -117,6 +119,7 @@ class Agent:
         self.draws = draws
         self.decided = 0
         self._open: dict[int, _Open] = {}
+        self._voided: set[int] = set()
         self._state = start(self.spec, self._problem())
 
     def decide(self, eligible: Sequence[str] | None = None) -> Decision:
@@ -133,6 +136,8 @@ class Agent:
 
     def signal(self, decision: Decision | int, signal: str) -> None:
         """Report the signal of a decision, given by itself or by its id."""
+        if self._is_void(decision):
+            return
         t, opened = self._find(decision)
         if opened.signal is not None:
             raise DecisionError(
@@ -145,6 +150,8 @@ class Agent:
 
     def reward(self, decision: Decision | int, reward: float) -> None:
         """Report the reward of a decision, given by itself or by its id."""
+        if self._is_void(decision):
+            return
         t, opened = self._find(decision)
         if opened.reward is not None:
             raise DecisionError(
@@ -153,6 +160,21 @@ class Agent:
             )
         opened.reward = self.scale.unit(reward)
         self._credit_if_complete(t, opened)
+
+    def void(self, decision: Decision | int) -> None:
+        """Report that a decision was never shown: nothing counts that is said about it.
+
+        A signal that the policy has learned is taken back where it can undo that, and its play
+        stays played. A decision that has its signal and its reward is closed, and stays as it is.
+        """
+        if self._is_void(decision):
+            return
+        t, opened = self._find(decision)
+        undoes = has(unobserve, self._state) and not entry(self.spec).stream
+        if opened.signal is not None and undoes:
+            unobserve(self._state, t, opened.action, opened.signal)
+        del self._open[t]
+        self._voided.add(t)
 
     def add_action(self, name: str) -> None:
         """Add an action while running: it is unexplored, and nothing known is touched."""
@@ -173,6 +195,7 @@ class Agent:
             decided=self.decided,
             open=self._open,
             state={name: _packed(value) for name, value in leaves(self._state)},
+            voided=self._voided,
         )
         body = msgspec.msgpack.encode(saved)
         write_whole(path, lambda file: file.write(_MAGIC + hashlib.sha256(body).digest() + body))
@@ -201,7 +224,7 @@ class Agent:
             draws=saved.draws,
         )
         agent.decided = saved.decided
-        agent._open = saved.open
+        agent._open, agent._voided = saved.open, saved.voided
         for name, value in leaves(agent._state):
             if saved.state.get(name, ("", [], b""))[:2] != _packed(value)[:2]:
                 raise DamagedFile(
@@ -225,6 +248,9 @@ class Agent:
         if not mask.any():
             raise InvalidInput("no action is eligible: name at least one, or leave eligible out")
         return mask
+
+    def _is_void(self, decision: Decision | int) -> bool:
+        return (decision.id if isinstance(decision, Decision) else decision) in self._voided
 
     def _find(self, decision: Decision | int) -> tuple[int, _Open]:
         t = decision.id if isinstance(decision, Decision) else decision

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from foretell import protocol
 from foretell.cli import cli
+from foretell.service.engine import Engine
 from tests.service.server_process import KEY, Server, foretell
 
 
@@ -35,8 +39,16 @@ def test_keys_are_made_listed_and_revoked_at_a_running_service(tmp_path: Path) -
         rotated = foretell("keys", "rotate", variables=place)
         assert rotated.returncode == 0, rotated.stderr
         assert "signed with secret 1 since" in rotated.stdout
+        retired = foretell("keys", "retire-secret", "1", "--with-ids", variables=place)
+        assert retired.returncode == 0, retired.stderr
+        assert "No id that it has signed is valid any more" in retired.stdout
+        secrets = json.loads(foretell("keys", "secrets", "--json", variables=place).stdout)
+        assert [one["ids_valid"] for one in secrets] == [True, False, True]
         for arguments, sentence in [
             (("revoke", web["id"]), "there is no key"),
+            (("retire-secret", "1"), "the secret 1 is retired already"),
+            (("make", "x", "--scope", "read", "--campaign", "none"), "there is no campaign 'none'"),
+            (("make", "x", "--scope", "read", "--expires", "soon"), "expires_at must be a time"),
             (("revoke", listed[0]["id"]), "the last key with the scope admin"),
             (("make", "no spaces", "--scope", "read"), "the name of a key"),
         ]:
@@ -90,3 +102,40 @@ def test_no_keys_are_made_in_a_database_without_records(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["keys", "list", "--db", path])
     assert "has no records, so no keys" in str(done.exception)
     assert not Path(f"{path}.lock").exists()
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    """A database that was served once."""
+    path = str(tmp_path / "some.db")
+
+    async def serve() -> None:
+        engine = await Engine.open(path, compiled=False)
+        await engine.create(protocol.NewCampaign("hero", ["a", "b"], ["click"], "ucb"))
+        await engine.close()
+
+    asyncio.run(serve())
+    return path
+
+
+def test_a_key_can_end_and_be_for_one_campaign(database: str) -> None:
+    place = ["--db", database]
+    arguments = ["make", "web", "--scope", "read", "--campaign", "hero", "--expires", "90d"]
+    made = CliRunner().invoke(cli, ["keys", *arguments, "--json", *place], catch_exceptions=False)
+    web = json.loads(made.stdout)
+    ends = datetime.fromisoformat(web["expires_at"]) - datetime.fromisoformat(web["created_at"])
+    assert timedelta(days=89) < ends < timedelta(days=91)
+    assert (web["campaign"], web["last_used"], web["created_by"]) == ("hero", None, None)
+    spoken = CliRunner().invoke(cli, ["keys", *arguments, *place]).stdout
+    assert "It is valid until 20" in spoken
+    listed = CliRunner().invoke(cli, ["keys", "list", *place]).stdout
+    assert "hero" in listed
+    assert "never" in listed
+
+
+def test_the_secrets_of_a_stopped_service_are_listed_and_retired(database: str) -> None:
+    place = ["--db", database]
+    retired = CliRunner().invoke(cli, ["keys", "retire-secret", "0", *place]).stdout
+    assert "Secret 0 is retired since" in retired
+    assert "The ids that it signed before stay valid." in retired
+    assert "signs now" in CliRunner().invoke(cli, ["keys", "secrets", *place]).stdout

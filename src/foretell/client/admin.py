@@ -10,7 +10,16 @@ from foretell.client.address import ServiceAddress
 from foretell.client.calls import ApiCall, Body, json_body, read
 from foretell.client.errors import ServiceUnavailable
 from foretell.client.transport import SyncTransport
-from foretell.protocol import KeyList, KeyView, MadeKey, NewKey, Restored, Rotated
+from foretell.protocol import (
+    KeyList,
+    KeyView,
+    MadeKey,
+    NewKey,
+    Restored,
+    Rotated,
+    SecretList,
+    SecretView,
+)
 from foretell.protocol.fields import SQLITE_MEDIA_TYPE
 
 ADMIN_TIMEOUT = 60.0
@@ -41,6 +50,15 @@ class AdminClient:
     def rotate(self) -> Rotated:
         """Sign decision ids with a new secret from now on."""
         return self._ask(ApiCall("POST", "/v1/secrets"), Rotated)
+
+    def secrets(self) -> list[SecretView]:
+        """Return the secrets that sign decision ids, without the secrets themselves."""
+        return self._ask(ApiCall("GET", "/v1/secrets"), SecretList).secrets
+
+    def retire_secret(self, number: int, *, with_ids: bool) -> SecretView:
+        """Let a secret sign no more; `with_ids`: and let no id be valid that it has signed."""
+        query = "?with_ids=true" if with_ids else ""
+        return self._ask(ApiCall("DELETE", f"/v1/secrets/{number}{query}"), SecretView)
 
     def backup(self, file: IO[bytes]) -> None:
         """Write a copy of the database to a file, part by part."""

@@ -134,3 +134,7 @@ class NewKey(RequestBody):
 
     name: Name
     scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]
+    campaign: Name | None = None
+    """The one campaign that it is for; left out: all of them, those to come too."""
+    expires_at: Moment | None = None
+    """From when on it is not valid; left out: it stays so until it is revoked."""

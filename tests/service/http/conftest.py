@@ -123,6 +123,7 @@ def send(
         "action": "a",
         "decision": decision or served.decision(),
         "key_id": "k1",
+        "secret": "0",
     }.items():
         path = path.replace(f"{{{name}}}", value)
     more: dict[str, Any] = {}

@@ -14,7 +14,9 @@ from foretell import protocol
 from foretell.errors import InvalidInput
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import Conflict, NotFound, Stale, Unusable
+from foretell.service.model.events import Author
 from foretell.service.model.feedback import AnyReport
+from foretell.service.model.keys import Caller
 
 NOW = "2026-01-02T03:04:05.678901Z"
 SEQ = 1_767_323_045_678_901 * 2048
@@ -37,9 +39,11 @@ class FakeEngine:
         self.records: dict[str, list[protocol.RecordView]] = {}
         self.decided: dict[str, str] = {}
         self.repeated: dict[tuple[str, str], protocol.DecisionAnswer] = {}
-        self.scopes: dict[str, frozenset[protocol.Scope]] = {
-            key: frozenset({scope}) for scope, key in KEYS.items()
+        self.callers: dict[str, Caller] = {
+            key: Caller(Author(scope, scope), frozenset({scope})) for scope, key in KEYS.items()
         }
+        self.authors: list[Author | None] = []
+        """Who changed something, in order."""
         self.made: dict[str, protocol.MadeKey] = {}
         self.restored = b""
 
@@ -49,8 +53,11 @@ class FakeEngine:
     def gauges(self) -> dict[str, float]:
         return {"queued_records": float(sum(map(len, self.records.values())))}
 
-    def identify(self, bearer: str) -> frozenset[protocol.Scope] | None:
-        return self.scopes.get(bearer)
+    def identify(self, bearer: str) -> Caller | None:
+        return self.callers.get(bearer)
+
+    def campaign_of(self, decision_id: str) -> str | None:
+        return self.decided.get(decision_id)
 
     def _write(self, campaign: str, kind: str, body: dict[str, Any]) -> None:
         if not self.open:
@@ -89,13 +96,17 @@ class FakeEngine:
         self._write(view.name, kind, body | {"event_id": report.event_id})
         return protocol.Receipt("accepted", report.event_id)
 
-    async def batch(self, items: list[msgspec.Raw]) -> list[protocol.Receipt]:
-        return [await self._one(item) for item in items]
+    async def batch(
+        self, items: list[msgspec.Raw], own: str | None = None
+    ) -> list[protocol.Receipt]:
+        return [await self._one(item, own) for item in items]
 
-    async def _one(self, raw: msgspec.Raw) -> protocol.Receipt:
+    async def _one(self, raw: msgspec.Raw, own: str | None) -> protocol.Receipt:
         try:
             item: protocol.FeedbackItem = _item(raw)
-            return await self.feedback(item.decision_id, item)
+            if own in (None, self._campaign_of(item.decision_id).name):
+                return await self.feedback(item.decision_id, item)
+            return protocol.Receipt("rejected", item.event_id, "it is of another campaign")
         except (
             msgspec.DecodeError,
             UnicodeDecodeError,
@@ -105,7 +116,10 @@ class FakeEngine:
         ) as error:
             return protocol.Receipt("rejected", detail=str(error))
 
-    async def create(self, campaign: protocol.NewCampaign) -> protocol.CampaignView:
+    async def create(
+        self, campaign: protocol.NewCampaign, by: Author | None
+    ) -> protocol.CampaignView:
+        self.authors.append(by)
         if campaign.name in self.views:
             raise Conflict("there is a campaign of this name: choose another")
         if campaign.policy == "nonsense":
@@ -126,7 +140,10 @@ class FakeEngine:
             raise NotFound("there is no such campaign")
         return self.views[name]
 
-    def _change(self, name: str, version: int | None, **fields: Any) -> protocol.CampaignView:
+    def _change(
+        self, name: str, version: int | None, by: Author | None, **fields: Any
+    ) -> protocol.CampaignView:
+        self.authors.append(by)
         view = self.campaign(name)
         if version is not None and version != view.version:
             raise Stale("it was changed")
@@ -135,34 +152,45 @@ class FakeEngine:
         return self.views[name]
 
     async def patch(
-        self, name: str, patch: protocol.CampaignPatch, version: int | None
+        self, name: str, patch: protocol.CampaignPatch, version: int | None, by: Author | None
     ) -> protocol.CampaignView:
         fields = {
             field: getattr(patch, field)
             for field in patch.__struct_fields__
             if getattr(patch, field) is not msgspec.UNSET
         }
-        return self._change(name, version, **fields)
+        return self._change(name, version, by, **fields)
 
     async def set_status(
-        self, name: str, status: Literal["running", "paused", "stopped"], version: int | None
+        self,
+        name: str,
+        status: Literal["running", "paused", "stopped"],
+        version: int | None,
+        by: Author | None,
     ) -> protocol.CampaignView:
-        return self._change(name, version, status=status)
+        return self._change(name, version, by, status=status)
 
-    async def refit(self, name: str, version: int | None = None) -> protocol.CampaignView:
-        return self._change(name, version)
+    async def refit(
+        self, name: str, version: int | None, by: Author | None
+    ) -> protocol.CampaignView:
+        return self._change(name, version, by)
 
     async def add_action(
-        self, name: str, action: protocol.NewAction, version: int | None
+        self, name: str, action: protocol.NewAction, version: int | None, by: Author | None
     ) -> protocol.CampaignView:
         actions = self.campaign(name).actions
         if any(one.action == action.action for one in actions):
             raise Conflict("there is an action of this name: choose another")
         added = [*actions, protocol.ActionView(action.action, "active")]
-        return self._change(name, version, actions=added)
+        return self._change(name, version, by, actions=added)
 
     async def patch_action(
-        self, name: str, action: str, patch: protocol.ActionPatch, version: int | None
+        self,
+        name: str,
+        action: str,
+        patch: protocol.ActionPatch,
+        version: int | None,
+        by: Author | None,
     ) -> protocol.CampaignView:
         actions = self.campaign(name).actions
         if all(one.action != action for one in actions):
@@ -171,7 +199,7 @@ class FakeEngine:
             protocol.ActionView(one.action, patch.status if one.action == action else one.status)
             for one in actions
         ]
-        return self._change(name, version, actions=changed)
+        return self._change(name, version, by, actions=changed)
 
     async def history(self, decision_id: str) -> protocol.DecisionHistory:
         view = self._campaign_of(decision_id)
@@ -209,28 +237,58 @@ class FakeEngine:
         for record in self.records[name]:
             yield record
 
-    async def erase(self, name: str, unit: str) -> protocol.ErasedUnit:
+    async def server_page(self, after: int, limit: int) -> protocol.RecordPage:
+        return protocol.RecordPage([], str(after))
+
+    async def erase(self, name: str, unit: str, by: Author | None) -> protocol.ErasedUnit:
+        self.authors.append(by)
         self.campaign(name)
         return protocol.ErasedUnit(0)
 
-    async def rotate(self) -> protocol.Rotated:
+    async def rotate(self, by: Author | None) -> protocol.Rotated:
+        self.authors.append(by)
         return protocol.Rotated(1, NOW)
 
-    async def make_key(self, key: protocol.NewKey) -> protocol.MadeKey:
+    async def retire_secret(
+        self, number: int, *, with_ids: bool, by: Author | None
+    ) -> protocol.SecretView:
+        if number:
+            raise NotFound("there is no such secret")
+        self.authors.append(by)
+        return protocol.SecretView(0, NOW, NOW, not with_ids)
+
+    def secrets(self) -> list[protocol.SecretView]:
+        return [protocol.SecretView(0, NOW)]
+
+    async def make_key(self, key: protocol.NewKey, by: Author | None) -> protocol.MadeKey:
+        self.authors.append(by)
         number = f"k{len(self.made) + 1}"
-        made = protocol.MadeKey(number, key.name, key.scopes, NOW, f"ftk_made_{number}")
+        made = protocol.MadeKey(
+            number,
+            key.name,
+            key.scopes,
+            NOW,
+            key.campaign,
+            key.expires_at,
+            None,
+            None if by is None else by.name,
+            key=f"ftk_made_{number}",
+        )
         self.made[number] = made
-        self.scopes[made.key] = frozenset(key.scopes)
+        author = Author(number, key.name)
+        self.callers[made.key] = Caller(author, frozenset(key.scopes), key.campaign)
         return made
 
-    async def revoke_key(self, key: str) -> None:
+    async def revoke_key(self, key: str, by: Author | None) -> None:
         if key not in self.made:
             raise NotFound("there is no such key")
-        del self.scopes[self.made.pop(key).key]
+        self.authors.append(by)
+        del self.callers[self.made.pop(key).key]
 
     def keys(self) -> list[protocol.KeyView]:
+        fields = protocol.KeyView.__struct_fields__
         return [
-            protocol.KeyView(one.id, one.name, one.scopes, one.created_at)
+            protocol.KeyView(*(getattr(one, field) for field in fields))
             for one in self.made.values()
         ]
 

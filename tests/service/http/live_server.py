@@ -16,6 +16,7 @@ from foretell import protocol
 from foretell.service.engine import Engine
 from foretell.service.http import app
 from foretell.service.model.errors import Conflict
+from foretell.service.model.events import Author
 
 CAMPAIGN = protocol.NewCampaign("home-hero", ["editorial-pick", "sale"], ["none", "view", "click"])
 
@@ -23,19 +24,22 @@ CAMPAIGN = protocol.NewCampaign("home-hero", ["editorial-pick", "sale"], ["none"
 def guard(engine: Engine) -> None:
     """Let an engine keep its first key and its first campaign, whatever is tried on it."""
 
-    async def revoke_key(key_id: str) -> None:
+    async def revoke_key(key_id: str, by: Author | None = None) -> None:
         """Revoke any key but the first."""
         if key_id == engine.keys()[0].id:
             raise Conflict("the first key stays")
-        await engine.admin.revoke_key(key_id)
+        await engine.access.revoke_key(key_id, by)
 
     async def set_status(
-        name: str, status: protocol.CampaignStatus, version: int | None = None
+        name: str,
+        status: protocol.CampaignStatus,
+        version: int | None = None,
+        by: Author | None = None,
     ) -> protocol.CampaignView:
         """Stop any campaign but the first."""
         if (name, status) == (CAMPAIGN.name, "stopped"):
             raise Conflict("the first campaign stays")
-        return await engine.admin.set_status(name, status, version)
+        return await engine.admin.set_status(name, status, version, by)
 
     engine.revoke_key = revoke_key
     engine.set_status = set_status

@@ -18,13 +18,15 @@ SCOPES: tuple[protocol.Scope, ...] = get_args(protocol.Scope)
 
 KEYED = [one for one in OPERATIONS if one.scope is not None]
 
+ADMINS_ONLY = {"list_keys", "list_secrets", "get_server_events", "backup"}
+"""What is read by nobody else."""
 MAY: dict[str, set[str]] = {
     "decide": {"decide"},
     "feedback": {"signal", "reward", "void", "batch"},
     "read": {
         one.name
         for one in OPERATIONS
-        if one.method == "GET" and one.scope and one.name not in {"list_keys", "backup"}
+        if one.method == "GET" and one.scope and one.name not in ADMINS_ONLY
     },
     "admin": {one.name for one in KEYED},
 }

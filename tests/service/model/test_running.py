@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 from typing import Any, NamedTuple
 
 import pytest
@@ -235,3 +235,33 @@ def test_a_cache_holds_what_is_read_for_all_stages_at_once(
     DecisionCache(1)
     with pytest.raises(InvalidInput, match="more than 128 decisions at hand, got 128"):
         DecisionCache(2)
+
+
+UNKNOWN = StageRule(Window(1), False, 0.0)
+FACTS = [
+    Feedback(1, "r1", 1, OBSERVED, 0.25),
+    Feedback(1, "r2", 1, OBSERVED, 0.125),
+    Feedback(1, "a1", 1, ADJUST, 0.5, "r1", 20),
+    Feedback(1, "x1", 1, RETRACT, 0.0, "r1", 10),
+    Feedback(1, "a0", 1, ADJUST, 0.75, "r1", 20),
+    Feedback(1, "x2", 1, RETRACT, 0.0, "r2", 10),
+]
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        (Feedback(1, "s", 0, OBSERVED, 1.0), (1, 0.5)),
+        (Feedback(1, "v", 0, VOID, 0.0), (None, None)),
+    ],
+)
+def test_facts_come_to_the_same_in_every_order(last: Feedback, expected: Any) -> None:
+    """In all 5,040 of them."""
+    rules, decided = Rules((UNKNOWN, UNKNOWN)), Decided(1, 0, 1.0, 0, 2, 0, 0)
+    for order in permutations([*FACTS, last]):
+        records = [Record(stamp(START + at), 1, NUMBER, one) for at, one in enumerate(order, 1)]
+        whole = DecisionRecords(NUMBER, 0, decided, records)
+        running = Running.of(rules, whole, LastRefit(0, 0))
+        assert running.outcome((False, False)) == expected
+        assert outcome_of(rules, whole, (False, False)) == expected
+        assert running.reward.unmatched == 0

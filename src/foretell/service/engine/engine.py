@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import secrets
 from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Self
 
 from foretell import protocol
 from foretell.errors import ForetellError
+from foretell.service.engine.access import Access
 from foretell.service.engine.admin import Admin
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.ingest import Ingest
@@ -22,8 +22,8 @@ from foretell.service.engine.replay import close_windows
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.open import open_log
 from foretell.service.log.protocol import Log
-from foretell.service.model.events import SERVER, KeyMade, SecretMade
-from foretell.service.model.keys import key_event, new_key
+from foretell.service.model.events import moment
+from foretell.service.model.keys import key_event
 from foretell.service.model.snapshot import next_on_grid
 
 logger = logging.getLogger("foretell.service")
@@ -42,6 +42,7 @@ class Engine:
         self.maintenance = Maintenance(self.runtime, self.fold, compiled=compiled)
         self.ingest = Ingest(self.runtime)
         self.admin = Admin(self.runtime, self.fold)
+        self.access = Access(self.runtime)
         self.queries = Queries(self.runtime, self.fold)
         self.first_key: str | None = None
         self.tasks: list[asyncio.Task[None]] = []
@@ -52,6 +53,7 @@ class Engine:
     def _bind_methods(self) -> None:
         """Offer the methods of the parts as the engine's own, without a call in between."""
         self.identify = self.runtime.identify
+        self.campaign_of = self.runtime.campaign_of
         self.decide = self.ingest.decide
         self.feedback = self.ingest.feedback
         self.batch = self.ingest.batch
@@ -64,10 +66,12 @@ class Engine:
         self.patch_action = self.admin.patch_action
         self.refit = self.admin.refit
         self.erase = self.admin.erase
-        self.make_key = self.admin.make_key
-        self.revoke_key = self.admin.revoke_key
-        self.rotate = self.admin.rotate
-        self.keys = self.admin.keys
+        self.make_key = self.access.make_key
+        self.revoke_key = self.access.revoke_key
+        self.rotate = self.access.rotate
+        self.retire_secret = self.access.retire_secret
+        self.secrets = self.access.secrets
+        self.keys = self.access.keys
         self.report = self.queries.report
         self.timeseries = self.queries.timeseries
         self.signals = self.queries.signals
@@ -75,6 +79,7 @@ class Engine:
         self.delays = self.queries.delays
         self.history = self.queries.history
         self.record_page = self.queries.record_page
+        self.server_page = self.queries.server_page
         self.export = self.queries.export
         self.backup = self.queries.backup
         self.scratch_folder = self.runtime.log.scratch_folder
@@ -110,7 +115,7 @@ class Engine:
             engine.runtime.stopped = "the server is starting"
             await load_campaigns(engine.runtime, engine.fold, engine.maintenance)
             engine._follow()
-            await engine._first_start(admin_key)
+            engine.first_key = await engine.access.first_start(admin_key)
             await refit_outdated(engine.runtime, engine.fold)
             await engine.maintenance.compile_large()
         except BaseException:
@@ -122,16 +127,6 @@ class Engine:
         engine._start(engine.maintenance.compile_forever())
         engine._start(engine.maintenance.scrub_forever(scrub_seconds))
         return engine
-
-    async def _first_start(self, admin_key: str | None) -> None:
-        """Make the first secret and the first key, where there are none."""
-        if not self.runtime.secrets:
-            await self.admin.append_server_event(SecretMade(0, secrets.token_bytes(32)))
-        records = await self.runtime.log.configurations(SERVER)
-        if not any(isinstance(record.event, KeyMade) for record in records):
-            key = admin_key or new_key()
-            await self.admin.append_server_event(key_event(key, "first", ("admin",)))
-            self.first_key = None if admin_key else key
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         """Run something in the background until the engine closes."""
@@ -174,6 +169,8 @@ class Engine:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         if runtime.closed is None:
             await maintenance.write_counts()
+            runtime.keyring.note_uses(moment(runtime.log.head()))
+            await runtime.write_uses()
             await self._settle_and_save()
         else:
             await self._stop_folding()

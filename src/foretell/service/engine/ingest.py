@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Callable
 from random import Random
 from time import perf_counter
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -21,15 +21,14 @@ from msgspec import Raw
 from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.waiting import AboutDecision, Waiting
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import Accepted, Draft, Duplicate, Taken, Written
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decider import Choice, Eligible
-from foretell.service.model.decision_id import Token, read_decision_id
-from foretell.service.model.errors import Conflict, NotFound, RequestProblem, Unusable
+from foretell.service.model.errors import Conflict, Forbidden, NotFound, RequestProblem, Unusable
 from foretell.service.model.events import (
     MODES,
-    OBSERVED,
     VOID,
     Decided,
     Feedback,
@@ -52,21 +51,6 @@ _ITEM = msgspec.json.Decoder(protocol.FeedbackItem)
 Done = TypeVar("Done")
 
 
-class _AboutDecision(NamedTuple):
-    """Feedback, and the decision that it is about."""
-
-    token: Token
-    active: ActiveCampaign
-    event: Feedback
-
-    def draft(self) -> Draft:
-        """Return the record to be written."""
-        number = self.active.number
-        return Draft(
-            number, self.event, self.token.number, ((number, event_key(self.event.event_id)),)
-        )
-
-
 class _Drawn(NamedTuple):
     """A choice, and what a sticky unit has to do with it."""
 
@@ -75,11 +59,6 @@ class _Drawn(NamedTuple):
     """The decision that first gave the unit this action."""
     unit_action: int | None = None
     """The n under which the unit is given a new action."""
-
-
-def event_key(event_id: str) -> bytes:
-    """Return the key that feedback claims."""
-    return b"e:" + event_id.encode()
 
 
 class Ingest:
@@ -187,103 +166,91 @@ class Ingest:
 
     async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
         """Take in a signal, a reward, a correction or a void."""
-        feedback = self._read(decision_id, report)
-        (written,) = await self.runtime.log.append([feedback.draft()])
-        (receipt,) = await self._receipts([feedback], [written])
+        (receipt,) = await self._take_in([self._read(decision_id, report)])
+        if isinstance(receipt, RequestProblem):
+            raise receipt
         if receipt.status == "rejected":
             raise Unusable(receipt.detail or "")
         return receipt
 
-    async def batch(self, items: list[Raw]) -> list[protocol.Receipt]:
-        """Take in many events, each for itself."""
+    async def batch(self, items: list[Raw], own: str | None = None) -> list[protocol.Receipt]:
+        """Take in many events, each for itself; of one campaign alone where it is named."""
         self.runtime.check_open()
-        parsed: list[_AboutDecision | protocol.Receipt] = []
+        parsed: list[AboutDecision | protocol.Receipt] = []
         turn = perf_counter()
         for raw in items:
-            parsed.append(_attempt(self._read_item, raw))
+            parsed.append(_attempt(self._read_item, raw, own))
             if perf_counter() - turn > LONG_TURN_SECONDS:
                 await asyncio.sleep(0)
                 turn = perf_counter()
-        sound = [feedback for feedback in parsed if isinstance(feedback, _AboutDecision)]
+        sound = [feedback for feedback in parsed if isinstance(feedback, AboutDecision)]
         self.runtime.check_open()
-        written = await self.runtime.log.append([feedback.draft() for feedback in sound])
-        receipts = iter(await self._receipts(sound, written))
+        taken = [
+            protocol.Receipt("rejected", detail=str(one))
+            if isinstance(one, RequestProblem)
+            else one
+            for one in await self._take_in(sound)
+        ]
+        receipts = iter(taken)
         results = [one if isinstance(one, protocol.Receipt) else next(receipts) for one in parsed]
         for raw, receipt in zip(items, results, strict=True):
             if receipt.status == "rejected":
                 receipt.event_id = event_id_in(raw)
         return results
 
-    def _read_item(self, raw: Raw) -> _AboutDecision:
+    def _read_item(self, raw: Raw, own: str | None) -> AboutDecision:
         item = _ITEM.decode(raw)
-        return self._read(item.decision_id, item)
+        return self._read(item.decision_id, item, own)
 
-    def _read(self, decision_id: str, report: AnyReport) -> _AboutDecision:
+    def _read(self, decision_id: str, report: AnyReport, own: str | None = None) -> AboutDecision:
         """Find out which decision a report is about, and make it an event."""
         self.runtime.check_open()
-        token = read_decision_id(decision_id, self.runtime.secrets)
+        token = self.runtime.secrets.read(decision_id)
         active = None if token is None else self.runtime.by_number.get(token.campaign)
         if token is None or active is None:
             raise NotFound("there is no such decision: send the decision_id as the service gave it")
+        if own not in (None, active.config.name):
+            raise Forbidden(
+                f"the key is for the campaign {own!r} alone, and this decision is one of another: "
+                f"use a key for that one"
+            )
         try:
-            return _AboutDecision(token, active, feedback_event(report, active))
+            return AboutDecision(token, active, feedback_event(report, active, token.number))
         except RequestProblem:
             active.count("rejected")
             raise
 
-    async def _receipts(
-        self, feedback: list[_AboutDecision], written: list[Written]
-    ) -> list[protocol.Receipt]:
-        """Say what became of feedback that was written, or not."""
-        for one, result in zip(feedback, written, strict=True):
-            if isinstance(result, Duplicate):
-                _refuse_other_event(one.event.event_id, result.earlier)
-        missing = await self._missing(feedback, written)
-        targets = await self._targets(feedback)
+    async def _take_in(
+        self, feedback: list[AboutDecision]
+    ) -> list[protocol.Receipt | RequestProblem]:
+        """Write feedback, and say what became of each; what there is no room for is a problem."""
+        log = self.runtime.log
+        waiting = await Waiting.find(feedback, log)
+        written: list[Written | None] = [None] * len(feedback)
+        try:
+            if any(waiting.parked):
+                await waiting.take_places(log)
+            going = [index for index in range(len(feedback)) if index not in waiting.full]
+            results = await log.append([feedback[index].draft() for index in going])
+            for index, result in zip(going, results, strict=True):
+                written[index] = result
+        finally:
+            waiting.settle(written)
         receipts = [
-            self._receipt(one, result, targets.get(index), missing=one.token.number in missing)
-            for index, (one, result) in enumerate(zip(feedback, written, strict=True))
+            waiting.full[index] if result is None else self._receipt(waiting, index, result)
+            for index, result in enumerate(written)
         ]
         for active in {id(one.active): one.active for one in feedback}.values():
             if active.uncounted:
                 await self.runtime.write_counts(active)
         return receipts
 
-    async def _missing(self, feedback: list[_AboutDecision], written: list[Written]) -> set[int]:
-        """Return the decisions that the log does not hold, as after a backup was restored."""
-        unknown: dict[int, set[int]] = {}
-        for (token, active, _), result in zip(feedback, written, strict=True):
-            if isinstance(result, Accepted) and not active.campaign.knows(token.number):
-                unknown.setdefault(active.number, set()).add(token.number)
-        missing: set[int] = set()
-        for number, decisions in unknown.items():
-            missing |= decisions - set(await self.runtime.log.decided(number, sorted(decisions)))
-        return missing
-
-    async def _targets(self, feedback: list[_AboutDecision]) -> dict[int, Record]:
-        """Return for each correction, by its place among the feedback, what it corrects."""
-        wanted: dict[int, set[bytes]] = {}
-        for _, active, event in feedback:
-            if event.target is not None:
-                wanted.setdefault(active.number, set()).add(event_key(event.target))
-        known = {
-            number: await self.runtime.log.by_key(number, sorted(keys))
-            for number, keys in wanted.items()
-        }
-        return {
-            index: target
-            for index, (_, active, event) in enumerate(feedback)
-            if event.target is not None
-            and (target := known[active.number].get(event_key(event.target))) is not None
-        }
-
-    def _receipt(
-        self, feedback: _AboutDecision, written: Written, target: Record | None, *, missing: bool
-    ) -> protocol.Receipt:
-        token, active, event = feedback
+    def _receipt(self, waiting: Waiting, index: int, written: Written) -> protocol.Receipt:
+        token, active, event = waiting.feedback[index]
         assert not isinstance(written, Taken)  # noqa: S101  (only decisions are for units)
         if isinstance(written, Duplicate):
             earlier = written.earlier
+            _refuse_other_event(event.event_id, earlier)
             if earlier.decision == token.number and same_report(earlier.event, event):
                 active.count("duplicates")
                 return protocol.Receipt("duplicate", event.event_id)
@@ -292,9 +259,10 @@ class Ingest:
                 "rejected",
                 event.event_id,
                 f"the event_id {event.event_id!r} was used for another event: "
-                f"take an id of its own for each event",
+                f"take an id of its own for each event, and correct the other if it is wrong",
             )
-        if missing or (event.target is not None and not _is_reward_of(target, token.number)):
+        if waiting.parked[index]:
+            target = waiting.targets[index]
             known = None if target is None else target.event
             return protocol.Receipt("parked", event.event_id, why_parked(event, known))
         due = active.campaign.rules.due(event.stage, moment(token.number))
@@ -330,21 +298,12 @@ def _refuse_other_event(event_id: str, earlier: Record) -> None:
         raise Damaged("the key of record", earlier.seq)
 
 
-def _is_reward_of(record: Record | None, decision: int) -> bool:
-    """Return whether a record is a reward of a decision, which a correction can change."""
-    return (
-        record is not None
-        and record.decision == decision
-        and isinstance(record.event, Feedback)
-        and record.event.verb_index == OBSERVED
-        and record.event.stage > 0
-    )
-
-
-def _attempt(work: Callable[[Any], Done], event: Any) -> Done | protocol.Receipt:
+def _attempt(
+    work: Callable[[Raw, str | None], Done], event: Raw, own: str | None
+) -> Done | protocol.Receipt:
     """Process one event of many; if that fails, this event alone is rejected."""
     try:
-        return work(event)
+        return work(event, own)
     except (Damaged, LogClosed):
         raise
     except (ForetellError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

@@ -51,15 +51,19 @@ class Maintenance:
         while True:
             await asyncio.sleep(TICK_SECONDS)
             if self.runtime.closed is None:
-                self._let_states_be_saved()
+                self.runtime.keyring.note_uses(moment(self.runtime.log.head()))
+                if self._let_states_be_saved():
+                    await self.runtime.write_uses()
                 await self.write_counts()
 
-    def _let_states_be_saved(self) -> None:
+    def _let_states_be_saved(self) -> bool:
+        """Mark the campaigns whose states are to be saved; return whether a minute has passed."""
         due = monotonic() - self._saved_at > SAVE_SECONDS
         for active in self.runtime.by_number.values():
             active.save_due |= active.unsaved >= SAVE_RECORDS or (due and active.unsaved > 0)
         if due:
             self._saved_at = monotonic()
+        return due
 
     async def write_counts(self) -> None:
         """Write down the counts of what leaves no record."""
@@ -149,6 +153,9 @@ class Maintenance:
             "fold_lag_seconds": max(0, moment(head) - moment(self.fold.position)) / 1e6,
             "state_age_seconds": max(0, moment(head) - min(unsaved, default=moment(head))) / 1e6,
             "campaigns": len(runtime.by_number),
+            "parked_events": sum(
+                active.campaign.counters.parked for active in runtime.by_number.values()
+            ),
             "damage": len(self.damage)
             + sum(active.damage is not None for active in runtime.by_number.values()),
         }

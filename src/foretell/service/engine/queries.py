@@ -11,12 +11,11 @@ from foretell.service.engine.fold import REPORT_SECONDS, Fold
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
-from foretell.service.model.decision_id import read_decision_id
 from foretell.service.model.errors import NotFound
-from foretell.service.model.events import DecisionRecords, Record
+from foretell.service.model.events import SERVER, DecisionRecords, Record
 from foretell.service.reports.changes import signal_changes
 from foretell.service.reports.delays import delay_report
-from foretell.service.reports.history import decision_history, record_view
+from foretell.service.reports.history import decision_history, record_view, server_record_view
 from foretell.service.reports.series import timeseries
 from foretell.service.reports.signals import signal_table
 from foretell.service.reports.summary import campaign_report
@@ -68,7 +67,7 @@ class Queries:
         """Return all that is known about one decision."""
         runtime = self.runtime
         runtime.check_open()
-        token = read_decision_id(decision_id, runtime.secrets)
+        token = runtime.secrets.read(decision_id)
         active = None if token is None else runtime.by_number.get(token.campaign)
         found = []
         if active is not None and active.damage is not None:
@@ -92,6 +91,15 @@ class Queries:
         records = await log.records(after, head, limit, active.number)
         end = records[-1].seq if len(records) == limit else max(after, head - 1)
         return protocol.RecordPage(await self._views(active, records), str(end))
+
+    async def server_page(self, after: int = 0, limit: int = 100) -> protocol.RecordPage:
+        """Return records about the server itself after a record: its keys and secrets."""
+        self.runtime.check_open()
+        head = self.runtime.log.head()
+        found = await self.runtime.log.configurations(SERVER)
+        records = [record for record in found if after < record.seq < head][:limit]
+        end = records[-1].seq if len(records) == limit else max(after, head - 1)
+        return protocol.RecordPage([server_record_view(record) for record in records], str(end))
 
     async def export(self, name: str) -> AsyncIterator[protocol.RecordView]:
         """Return every record of a campaign's log that is durable now."""

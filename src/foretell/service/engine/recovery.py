@@ -24,6 +24,7 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
     runtime.clear()
     for record in await log.configurations(SERVER):
         runtime.apply_server_event(record)
+    runtime.keyring.last_used.update(await log.uses())
     head = log.now()
     for number in await log.campaigns():
         created, _ = (await configurations_of(log, number))[0]

@@ -13,7 +13,7 @@ from foretell.service.engine.runtime import Runtime
 from foretell.service.log.protocol import Accepted, Draft
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.config import with_closed_windows
-from foretell.service.model.events import CampaignConfig, Configured, moment
+from foretell.service.model.events import Author, CampaignConfig, Configured, moment
 from foretell.service.model.snapshot import state_version
 
 MAX_ROUNDS = 8
@@ -23,7 +23,12 @@ FEW = 2048 * 10_000
 
 
 async def refit(
-    runtime: Runtime, fold: Fold, active: ActiveCampaign, config: CampaignConfig, why: str
+    runtime: Runtime,
+    fold: Fold,
+    active: ActiveCampaign,
+    config: CampaignConfig,
+    why: str,
+    by: Author | None = None,
 ) -> bool:
     """Refit a campaign; return False if another change came first, and nothing was done."""
     log, number, version = runtime.log, active.number, active.version
@@ -44,7 +49,7 @@ async def refit(
                 break  # records come as fast as they are read: the fold reads the rest
             behind = left
         runtime.refits[number] = campaign
-        event = Configured(version + 1, config, why, state_version(config), position)
+        event = Configured(version + 1, config, why, state_version(config), position, by)
         draft = Draft(number, event, claims=((number, version_key(version + 1)),))
         (written,) = await log.append([draft])
         if isinstance(written, Accepted):

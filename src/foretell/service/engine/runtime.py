@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
-from foretell.protocol import Scope
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.protocol import Log
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.decision_id import Token, sign_decision_id
+from foretell.service.model.decision_id import Secrets, Token
 from foretell.service.model.errors import NotFound
 from foretell.service.model.events import (
     Configured,
@@ -18,8 +17,10 @@ from foretell.service.model.events import (
     KeyRevoked,
     Record,
     SecretMade,
+    SecretWithdrawn,
+    moment,
 )
-from foretell.service.model.keys import Keyring
+from foretell.service.model.keys import Caller, Keyring
 
 
 class Runtime:
@@ -37,9 +38,7 @@ class Runtime:
         self.by_name: dict[str, ActiveCampaign] = {}
         self.by_number: dict[int, ActiveCampaign] = {}
         self.keyring = Keyring()
-        self.secrets: dict[int, bytes] = {}
-        self.signs_since: dict[int, int] = {}
-        """The seq from which on each secret signs."""
+        self.secrets = Secrets()
         self.refits: dict[int, Campaign] = {}
         """For each campaign that is being refit, the state that will take the place of its own."""
 
@@ -79,9 +78,12 @@ class Runtime:
         self.by_name[active.config.name] = active
         self.by_number[active.number] = active
 
-    def identify(self, key: str) -> frozenset[Scope] | None:
-        """Return the scopes of a key; None for a key that is not valid."""
-        return self.keyring.scopes(key)
+    def identify(self, key: str) -> Caller | None:
+        """Return who sends a key, and what it may do; None for a key that is not valid."""
+        caller = self.keyring.identify(key)
+        if caller is not None and caller.expires is not None:
+            return caller if moment(self.log.head()) < caller.expires else None
+        return caller
 
     def apply_server_event(self, record: Record) -> None:
         """Take a record about the server itself into the keys and secrets."""
@@ -91,8 +93,9 @@ class Runtime:
         elif isinstance(event, KeyRevoked):
             self.keyring.revoke(event.id)
         elif isinstance(event, SecretMade):
-            self.secrets[event.id] = event.secret
-            self.signs_since[event.id] = record.seq
+            self.secrets.begin(event.id, event.secret, record.seq)
+        elif isinstance(event, SecretWithdrawn):
+            self.secrets.withdrawn.add(event.id)
 
     async def write_counts(self, active: ActiveCampaign) -> None:
         """Write down how often something happened to a campaign that leaves no record."""
@@ -103,6 +106,16 @@ class Runtime:
             except LogClosed:
                 active.uncounted[name] = active.uncounted.get(name, 0) + by
 
+    async def write_uses(self) -> None:
+        """Write down when keys were last used: now and then, never for a request."""
+        keyring = self.keyring
+        unwritten, keyring.unwritten = keyring.unwritten, set()
+        if unwritten:
+            try:
+                await self.log.save_uses({one: keyring.last_used[one] for one in unwritten})
+            except LogClosed:
+                keyring.unwritten |= unwritten
+
     async def policy_at(self, number: int, version: int) -> str:
         """Return the policy of a version of a campaign's configuration."""
         for record in await self.log.configurations(number):
@@ -112,11 +125,13 @@ class Runtime:
 
     def decision_id(self, campaign: int, number: int, decided: Decided) -> str:
         """Return the id of a decision: the same each time, whatever secrets came since."""
-        token = Token(campaign, decided.action, decided.propensity, number)
-        secret_id = next(reversed(self.secrets))  # the newest one, but for old decisions
-        if self.signs_since[secret_id] > number:
-            secret_id = max(one for one in self.secrets if self.signs_since[one] <= number)
-        return sign_decision_id(token, secret_id, self.secrets[secret_id])
+        return self.secrets.sign(Token(campaign, decided.action, decided.propensity, number))
+
+    def campaign_of(self, decision_id: str) -> str | None:
+        """Return the campaign of a decision id; None for one that this service does not give."""
+        token = self.secrets.read(decision_id)
+        active = None if token is None else self.by_number.get(token.campaign)
+        return None if active is None else active.config.name
 
     def unit_hash(self, name: str) -> bytes:
         """Return the keyed hash under which the log knows a unit."""

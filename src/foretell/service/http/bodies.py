@@ -148,6 +148,12 @@ class LogQuery(RequestBody):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 100
 
 
+class RetireQuery(RequestBody):
+    """How a secret is retired."""
+
+    with_ids: bool = False
+
+
 class ExportQuery(RequestBody):
     """How a log is written out."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -23,6 +23,7 @@ from foretell.service.http.operation import AppState, Operation, RequestContext
 from foretell.service.http.problems import error_response, problem_response
 from foretell.service.http.responses import send_response
 from foretell.service.model.errors import Forbidden, Overloaded, Unauthorized, WrongMethod
+from foretell.service.model.keys import Caller
 
 
 class Endpoint:
@@ -45,13 +46,13 @@ class Endpoint:
         state.in_flight += 1
         try:
             try:
-                headers = dict(scope["headers"])
-                if operation.scope is not None:
-                    self._let_in(headers)
+                headers, params = dict(scope["headers"]), scope["path_params"]
+                caller = None if operation.scope is None else self._let_in(headers, params)
                 query = operation.query and parse_query(operation.query, scope["query_string"])
                 body = None if operation.request is None else await self._body(headers, receive)
-                params = scope["path_params"]
-                context = RequestContext(state, state.engine, params, scope, body, query, receive)
+                context = RequestContext(
+                    state, state.engine, params, scope, body, query, receive, caller
+                )
                 response = await operation.handler(context)
             except ClientDisconnected:
                 self._done(499, perf_counter() - began)
@@ -63,11 +64,32 @@ class Endpoint:
         finally:
             state.in_flight -= 1
 
-    def _let_in(self, headers: HeaderMap) -> None:
+    def _let_in(self, headers: HeaderMap, params: Mapping[str, str]) -> Caller:
         state = self._state
         if state.in_flight > state.limits.in_flight:
             raise Overloaded("too many requests are being served: try again soon")
-        check_key(state.engine, headers.get(b"authorization"), self._allowed)
+        caller = check_key(state.engine, headers.get(b"authorization"), self._allowed)
+        if caller.campaign is not None:
+            self._check_campaign(caller.campaign, params)
+        return caller
+
+    def _check_campaign(self, own: str, params: Mapping[str, str]) -> None:
+        """Raise unless a key for one campaign is used for that one."""
+        asked: str | None = own
+        if "campaign" in params:
+            asked = params["campaign"]
+        elif "decision" in params:  # the handler says that there is no such decision
+            asked = self._state.engine.campaign_of(params["decision"]) or own
+        elif not self._operation.each_campaign:
+            raise Forbidden(
+                f"the key is for the campaign {own!r} alone, and this is about all of them: "
+                f"use a key for all campaigns"
+            )
+        if asked != own:
+            raise Forbidden(
+                f"the key is for the campaign {own!r} alone, and this is about another: "
+                f"use a key for that one"
+            )
 
     async def _body(self, headers: HeaderMap, receive: Receive) -> Any:
         operation = self._operation
@@ -80,8 +102,8 @@ class Endpoint:
         return parse_json(self._decoder, body) if operation.reads == "parsed" else (media, body)
 
 
-def check_key(engine: Engine, sent: bytes | None, allowed: frozenset[protocol.Scope]) -> None:
-    """Raise unless the key that was sent has one of the allowed scopes; never name the key.
+def check_key(engine: Engine, sent: bytes | None, allowed: frozenset[protocol.Scope]) -> Caller:
+    """Return whose key was sent, if it has one of the allowed scopes; never name the key.
 
     Keys are checked before anything of the body is read.
     """
@@ -90,11 +112,12 @@ def check_key(engine: Engine, sent: bytes | None, allowed: frozenset[protocol.Sc
     scheme, _, key = sent.partition(b" ")
     if scheme.lower() != b"bearer":
         raise Unauthorized("the key must be sent as Authorization: Bearer <key>")
-    scopes = engine.identify(key.strip().decode("ascii")) if key.isascii() else None
-    if scopes is None:
-        raise Unauthorized("the key is not valid: ask for a new one")
-    if scopes.isdisjoint(allowed):
+    caller = engine.identify(key.strip().decode("ascii")) if key.isascii() else None
+    if caller is None:
+        raise Unauthorized("the key is not valid, or not any more: ask for a new one")
+    if caller.scopes.isdisjoint(allowed):
         raise Forbidden(f"this needs a key with the scope {' or '.join(sorted(allowed))}")
+    return caller
 
 
 class Resource:

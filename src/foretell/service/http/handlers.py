@@ -77,7 +77,8 @@ async def _take_in(context: RequestContext, events: list[Raw]) -> list[protocol.
         raise TooLarge(
             f"a batch must have at most {MAX_BATCH_EVENTS} events, got {len(events)}: send several"
         )
-    return await context.engine.batch(events)
+    own = None if context.caller is None else context.caller.campaign
+    return await context.engine.batch(events, own)
 
 
 # Campaigns, each with its version as an ETag
@@ -115,13 +116,14 @@ def if_match_version(context: RequestContext) -> int | None:
 
 async def create_campaign(context: RequestContext) -> Response:
     """Make a campaign."""
-    view = await context.engine.create(context.body)
+    view = await context.engine.create(context.body, context.author)
     return _created(view, f"/v1/campaigns/{view.name}")
 
 
 async def list_campaigns(context: RequestContext) -> Response:
-    """List every campaign."""
-    return Response(200, encode(protocol.CampaignList(context.engine.campaigns())))
+    """List every campaign that the key is for."""
+    views = [view for view in context.engine.campaigns() if context.may_use(view.name)]
+    return Response(200, encode(protocol.CampaignList(views)))
 
 
 async def get_campaign(context: RequestContext) -> Response:
@@ -131,8 +133,8 @@ async def get_campaign(context: RequestContext) -> Response:
 
 async def patch_campaign(context: RequestContext) -> Response:
     """Change a campaign."""
-    version = if_match_version(context)
-    return _campaign(await context.engine.patch(context.params["campaign"], context.body, version))
+    name, version = context.params["campaign"], if_match_version(context)
+    return _campaign(await context.engine.patch(name, context.body, version, context.author))
 
 
 def set_status(status: Literal["running", "paused", "stopped"]) -> Handler:
@@ -140,7 +142,7 @@ def set_status(status: Literal["running", "paused", "stopped"]) -> Handler:
 
     async def handler(context: RequestContext) -> Response:
         name, version = context.params["campaign"], if_match_version(context)
-        return _campaign(await context.engine.set_status(name, status, version))
+        return _campaign(await context.engine.set_status(name, status, version, context.author))
 
     return handler
 
@@ -148,13 +150,13 @@ def set_status(status: Literal["running", "paused", "stopped"]) -> Handler:
 async def refit_campaign(context: RequestContext) -> Response:
     """Let the policy read the whole log again."""
     name, version = context.params["campaign"], if_match_version(context)
-    return _campaign(await context.engine.refit(name, version))
+    return _campaign(await context.engine.refit(name, version, context.author))
 
 
 async def add_action(context: RequestContext) -> Response:
     """Add an action."""
     name, version = context.params["campaign"], if_match_version(context)
-    view = await context.engine.add_action(name, context.body, version)
+    view = await context.engine.add_action(name, context.body, version, context.author)
     return _created(view, f"/v1/campaigns/{name}/actions/{context.body.action}")
 
 
@@ -162,7 +164,8 @@ async def patch_action(context: RequestContext) -> Response:
     """Pause, resume or retire an action."""
     name, action = context.params["campaign"], context.params["action"]
     version = if_match_version(context)
-    return _campaign(await context.engine.patch_action(name, action, context.body, version))
+    patched = context.engine.patch_action(name, action, context.body, version, context.author)
+    return _campaign(await patched)
 
 
 async def erase_unit(context: RequestContext) -> Response:
@@ -170,7 +173,8 @@ async def erase_unit(context: RequestContext) -> Response:
     unit = context.params["unit"]
     if not 1 <= len(unit) <= 200:
         raise Unusable(f"a unit must have 1 to 200 characters, got {len(unit)}")
-    return Response(200, encode(await context.engine.erase(context.params["campaign"], unit)))
+    name = context.params["campaign"]
+    return Response(200, encode(await context.engine.erase(name, unit, context.author)))
 
 
 # Reports

@@ -15,6 +15,8 @@ from foretell.service.http.bodies import JSON, Limits, NoQuery
 from foretell.service.http.metrics import Metrics
 from foretell.service.http.responses import Response
 from foretell.service.model.errors import Conflict, NotFound, RequestProblem, Unusable
+from foretell.service.model.events import Author
+from foretell.service.model.keys import Caller
 
 CAMPAIGN = "/v1/campaigns/{campaign}"
 DECISION = "/v1/decisions/{decision}"
@@ -48,6 +50,17 @@ class RequestContext(NamedTuple):
     body: Any
     query: Any
     receive: Receive
+    caller: Caller | None
+    """Whose key it was; None where no key is needed."""
+
+    @property
+    def author(self) -> Author | None:
+        """What the log calls the key, if it changes something."""
+        return None if self.caller is None else self.caller.author
+
+    def may_use(self, campaign: str) -> bool:
+        """Return whether a campaign is one that the key is for."""
+        return self.caller is None or self.caller.may_use(campaign)
 
 
 Handler: TypeAlias = Callable[[RequestContext], Awaitable[Response]]
@@ -79,6 +92,9 @@ class Operation(Struct, frozen=True):
     group: str
     scope: protocol.Scope | None = None
     """What a key must allow, unless it allows everything; None: no key is needed."""
+    each_campaign: bool = False
+    """Whether it is about any number of campaigns, and the handler leaves out those that a key is
+    not for."""
     request: Any = None
     """The type of the body; None: there is none."""
     reads: Literal["parsed", "bytes", "stream"] = "parsed"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from foretell import protocol
 from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.service.http import handlers, service_handlers
-from foretell.service.http.bodies import JSON, NDJSON, ExportQuery, LogQuery
+from foretell.service.http.bodies import JSON, NDJSON, ExportQuery, LogQuery, RetireQuery
 from foretell.service.http.export import PARQUET, export
 from foretell.service.http.operation import (
     CAMPAIGN,
@@ -111,6 +111,7 @@ _HOT = (
         (Success(200, "What became of each event, in the order sent.", protocol.BatchReceipt),),
         "Feedback",
         scope="feedback",
+        each_campaign=True,
         request=protocol.EventBatch,
         reads="bytes",
         media=(JSON, NDJSON),
@@ -159,10 +160,11 @@ _CAMPAIGNS = (
         "GET",
         "/v1/campaigns",
         handlers.list_campaigns,
-        "List every campaign.",
+        "List every campaign that the key is for.",
         (Success(200, "Every campaign.", protocol.CampaignList),),
         "Campaigns",
         scope="read",
+        each_campaign=True,
     ),
     campaign_operation(
         "get_campaign", "GET", "", handlers.get_campaign, "Read how a campaign is set."
@@ -260,7 +262,7 @@ _SERVICE = (
         "POST",
         "/v1/keys",
         service_handlers.make_key,
-        "Make a key; it can be read in this answer only.",
+        "Make a key, for one campaign or for all; it can be read in this answer only.",
         (
             Success(
                 201,
@@ -302,11 +304,45 @@ _SERVICE = (
         "POST",
         "/v1/secrets",
         service_handlers.rotate_secret,
-        "Sign decision ids with a new secret from now on; the old ids stay valid.",
+        "Retire the secret that signs decision ids, and sign with a new one; the old ids stay "
+        "valid.",
         (Success(201, "The new secret's number.", protocol.Rotated),),
         "Keys",
         scope="admin",
         raises=(Conflict,),
+    ),
+    Operation(
+        "list_secrets",
+        "GET",
+        "/v1/secrets",
+        service_handlers.list_secrets,
+        "List the secrets that sign decision ids, without the secrets themselves.",
+        (Success(200, "Every secret.", protocol.SecretList),),
+        "Keys",
+        scope="admin",
+    ),
+    Operation(
+        "retire_secret",
+        "DELETE",
+        "/v1/secrets/{secret}",
+        service_handlers.retire_secret,
+        "Retire a secret; with its ids, no id that it has signed is valid any more.",
+        (Success(200, "The secret as it is now.", protocol.SecretView),),
+        "Keys",
+        scope="admin",
+        query=RetireQuery,
+        raises=(NotFound, Conflict),
+    ),
+    Operation(
+        "get_server_events",
+        "GET",
+        "/v1/events",
+        service_handlers.get_server_events,
+        "Read who made and revoked keys, and changed secrets.",
+        (Success(200, "Records about the server, and where to go on.", protocol.RecordPage),),
+        "Keys",
+        scope="admin",
+        query=LogQuery,
     ),
     Operation(
         "backup",

@@ -14,7 +14,7 @@ from foretell.service.http.bodies import next_message
 from foretell.service.http.operation import RequestContext
 from foretell.service.http.responses import Response, encode, file_response, scratch
 from foretell.service.log.errors import Damaged
-from foretell.service.model.errors import LogUnavailable
+from foretell.service.model.errors import LogUnavailable, NotFound
 
 SQLITE = b"application/vnd.sqlite3"
 BYTES = b"application/octet-stream"
@@ -28,7 +28,7 @@ _PAGE_HEADERS = (
 
 async def make_key(context: RequestContext) -> Response:
     """Make a key; this response is the only place where it can be read."""
-    made = await context.engine.make_key(context.body)
+    made = await context.engine.make_key(context.body, context.author)
     return Response(201, encode(made), ((b"location", f"/v1/keys/{made.id}".encode()),))
 
 
@@ -39,13 +39,35 @@ async def list_keys(context: RequestContext) -> Response:
 
 async def revoke_key(context: RequestContext) -> Response:
     """Make a key invalid."""
-    await context.engine.revoke_key(context.params["key_id"])
+    await context.engine.revoke_key(context.params["key_id"], context.author)
     return Response(204)
 
 
 async def rotate_secret(context: RequestContext) -> Response:
     """Sign decision ids with a new secret."""
-    return Response(201, encode(await context.engine.rotate()))
+    return Response(201, encode(await context.engine.rotate(context.author)))
+
+
+async def list_secrets(context: RequestContext) -> Response:
+    """List the secrets, without what they are."""
+    return Response(200, encode(protocol.SecretList(context.engine.secrets())))
+
+
+async def retire_secret(context: RequestContext) -> Response:
+    """Let a secret sign no more, or let its ids not be valid either."""
+    written = context.params["secret"]
+    if not (written.isascii() and written.isdigit() and len(written) < 4):
+        raise NotFound(f"there is no secret {written!r}: list the secrets to see their numbers")
+    retired = await context.engine.retire_secret(
+        int(written), with_ids=context.query.with_ids, by=context.author
+    )
+    return Response(200, encode(retired))
+
+
+async def get_server_events(context: RequestContext) -> Response:
+    """Return who made and revoked keys, and changed secrets."""
+    page = await context.engine.server_page(context.query.after, context.query.limit)
+    return Response(200, encode(page))
 
 
 async def backup(context: RequestContext) -> Response:

@@ -6,7 +6,7 @@ It keeps the same bytes as the other engines, so that what a log promises can be
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -166,6 +166,11 @@ class MemoryLog(MemoryReader):
     def scratch_folder(self) -> TemporaryDirectory[str]:
         """Make a private folder for copies: this log has no place of its own."""
         return TemporaryDirectory(prefix="foretell-")
+
+    async def save_uses(self, uses: Mapping[str, int]) -> None:
+        """Keep for some keys the moment at which each was last used."""
+        self._refuse_if_closed()
+        self.content.uses.update(uses)
 
     async def backup(self, target: str) -> None:
         """Write a copy of the log to a file."""

@@ -36,6 +36,7 @@ class Content(Struct):
     personal: dict[int, Personal] = {}
     states: dict[tuple[int, str], tuple[SavedState, bytes]] = {}
     counts: dict[int, dict[str, int]] = {}
+    uses: dict[str, int] = {}
 
 
 class MemoryReader:
@@ -182,6 +183,10 @@ class MemoryReader:
     async def counts(self, campaign: int) -> dict[str, int]:
         """Return what was counted with `add_counts`."""
         return dict(self.content.counts.get(campaign, {}))
+
+    async def uses(self) -> dict[str, int]:
+        """Return what was kept with `save_uses`."""
+        return dict(self.content.uses)
 
     def head(self) -> int:
         """Return the first seq that may still be used: all records below it are durable."""

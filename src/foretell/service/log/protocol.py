@@ -16,7 +16,7 @@ spite of that, the tail brings it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol, TypeAlias
@@ -30,6 +30,7 @@ from foretell.service.model.events import (
     KeyRevoked,
     Record,
 )
+from foretell.service.model.keys import is_lasting_admin
 
 Claim: TypeAlias = tuple[int, bytes]
 """A campaign's number, and a key that only one record of the log may claim there."""
@@ -163,6 +164,9 @@ class LogReader(Protocol):
     async def counts(self, campaign: int) -> dict[str, int]:
         """Return what was counted with `add_counts`."""
 
+    async def uses(self) -> dict[str, int]:
+        """Return what was kept with `save_uses`."""
+
     def head(self) -> int:
         """Return the first seq that may still be used: all records below it are durable."""
 
@@ -214,6 +218,9 @@ class Log(LogReader, Protocol):
         Raises `OSError` where it cannot be made.
         """
 
+    async def save_uses(self, uses: Mapping[str, int]) -> None:
+        """Keep for some keys, by their ids, the moment at which each was last used."""
+
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the log to a file, while it is used."""
 
@@ -233,7 +240,7 @@ def refuse_unusable(found: LogCheck, about_server: Iterable[Record]) -> None:
         raise DamagedFile(f"the copy cannot be used: {found.damage[0]}")
     admins: set[str] = set()
     for record in about_server:
-        if isinstance(record.event, KeyMade) and "admin" in record.event.scopes:
+        if isinstance(record.event, KeyMade) and is_lasting_admin(record.event):
             admins.add(record.event.id)
         elif isinstance(record.event, KeyRevoked):
             admins.discard(record.event.id)

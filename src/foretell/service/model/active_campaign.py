@@ -13,6 +13,7 @@ from foretell.service.model.decider import Decider, Eligible
 from foretell.service.model.errors import Conflict, Unusable
 from foretell.service.model.events import CampaignConfig
 from foretell.service.model.overlay import Overlay
+from foretell.service.model.parking import Parking
 from foretell.service.model.timestamps import format_timestamp
 
 
@@ -30,6 +31,8 @@ class ActiveCampaign:
     """Duplicates and rejections, which leave no record."""
     uncounted: dict[str, int] = field(default_factory=dict)
     """Those of them that the log does not know yet."""
+    parking: Parking = field(default_factory=Parking)
+    """Room for feedback that waits for something."""
     saved: int = 0
     """The position of the newest state that was saved."""
     unsaved: int = 0

@@ -134,6 +134,11 @@ class Campaign:
         """Return whether a decision is at hand."""
         return self._at_hand(number) is not None
 
+    def parked_about(self, number: int) -> int | None:
+        """Return how much is parked about a decision; None for one that is not at hand."""
+        running = self._at_hand(number)
+        return None if running is None else running.reward.unmatched
+
     def close_windows(self, until: int, known: Iterable[DecisionRecords] = ()) -> bool:
         """Close every window that is due by a seq, in the order of closing.
 

@@ -71,6 +71,11 @@ class Counters:
         """Add to one of `COUNTS`."""
         self.counts[COUNTS.index(name)] += by
 
+    @property
+    def parked(self) -> int:
+        """How much feedback waits for its reward, or for a decision that is not here."""
+        return self.counts[COUNTS.index("parked")]
+
     def decide(self, decided_at: int, action: int) -> None:
         """Count a decision."""
         self.counts[0] += 1

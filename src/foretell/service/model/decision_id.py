@@ -1,7 +1,8 @@
 """Decision ids: signed, and holding what was decided.
 
 So feedback can go to any server that knows the secret, and nobody can forge an id. An id names
-the secret that signed it, so that old ids stay valid when the secret changes.
+the secret that signed it, so that old ids stay valid when the secret changes. It names its moment
+too: whoever finds a secret out that is retired can date no id after its retirement.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import binascii
 import hashlib
 import hmac
 import struct
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,6 +23,45 @@ LAST_SECRET = 255
 """The largest number of a secret: it is one byte of an id."""
 _SIGNATURE = 17  # bytes: with the 25 before them an id is 56 characters, without padding
 _LENGTH = (_FORM.size + _SIGNATURE) * 4 // 3
+
+
+class Secrets(dict[int, bytes]):
+    """The secrets by their numbers, and which of them signs the id of which decision.
+
+    A decision's id is signed by the secret that was the newest when it was made. Where the ids of
+    that one are withdrawn, the next that is not withdrawn signs in its place. No other id is valid.
+    """
+
+    def __init__(self) -> None:
+        """Begin without secrets."""
+        super().__init__()
+        self.since: list[int] = []
+        """For each number, the seq from which on the secret signs."""
+        self.withdrawn: set[int] = set()
+
+    def begin(self, secret_id: int, secret: bytes, since: int) -> None:
+        """Let a new secret sign from a seq on."""
+        if secret_id == len(self.since):
+            self.since.append(since)
+            self[secret_id] = secret
+
+    def signer(self, number: int) -> int:
+        """Return the number of the secret that signs the id of a decision; -1: there is none."""
+        found = bisect_right(self.since, number) - 1
+        while found in self.withdrawn:
+            found += 1
+        return found
+
+    def sign(self, token: Token) -> str:
+        """Return the decision id of a token: the same each time, unless its secret is withdrawn."""
+        return sign_decision_id(token, signer := self.signer(token.number), self[signer])
+
+    def read(self, text: str) -> Token | None:
+        """Return what a decision id says; None for one that this service does not give."""
+        token = read_decision_id(text, self)
+        if token is None or self.signer(token.number) != base64.urlsafe_b64decode(text[:4])[0]:
+            return None
+        return token
 
 
 class Token(NamedTuple):

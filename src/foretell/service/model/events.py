@@ -46,6 +46,13 @@ class LogEvent(Struct, array_like=True, frozen=True):
     """What one record of the log says."""
 
 
+class Author(Struct, array_like=True, frozen=True):
+    """The key that changed something: what it is known by, not its secret."""
+
+    id: str
+    name: str
+
+
 KeptWindows: TypeAlias = tuple[tuple[int, float], ...]
 """Shorter windows of old decisions: those made up to a moment keep one of so many seconds."""
 
@@ -103,6 +110,8 @@ class Configured(LogEvent, frozen=True, tag=0):
     state_version: str
     """The version of the states of its policy."""
     refit_from: int | None = None
+    by: Author | None = None
+    """The key that asked for it; None: the server itself, or a command on its database."""
 
 
 class Decided(LogEvent, frozen=True, tag=1):
@@ -157,6 +166,7 @@ class Erased(LogEvent, frozen=True, tag=3):
     """A unit was erased: its decisions stay, and name nobody."""
 
     decisions: int
+    by: Author | None = None
 
 
 class KeyMade(LogEvent, frozen=True, tag=4):
@@ -166,22 +176,38 @@ class KeyMade(LogEvent, frozen=True, tag=4):
     name: str
     scopes: tuple[Scope, ...]
     digest: bytes
+    campaign: str | None = None
+    """The one campaign that it is for; None: all of them."""
+    expires: int | None = None
+    """The moment from which on it is not valid, in microseconds of log time."""
+    by: Author | None = None
 
 
 class KeyRevoked(LogEvent, frozen=True, tag=5):
     """A key is not valid any more."""
 
     id: str
+    by: Author | None = None
 
 
 class SecretMade(LogEvent, frozen=True, tag=6):
-    """A new secret signs decision ids from here on; ids signed by old ones stay valid."""
+    """A new secret signs the ids of decisions from here on; the one before it is retired."""
 
     id: int
     secret: bytes
+    by: Author | None = None
 
 
-AnyEvent: TypeAlias = Configured | Decided | Feedback | Erased | KeyMade | KeyRevoked | SecretMade
+class SecretWithdrawn(LogEvent, frozen=True, tag=7):
+    """The ids that a secret has signed are not valid any more: a later one signs new ones."""
+
+    id: int
+    by: Author | None = None
+
+
+AnyEvent: TypeAlias = (
+    Configured | Decided | Feedback | Erased | KeyMade | KeyRevoked | SecretMade | SecretWithdrawn
+)
 
 encode_event = msgspec.msgpack.Encoder().encode
 decode_event = msgspec.msgpack.Decoder(AnyEvent).decode

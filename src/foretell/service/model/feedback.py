@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import secrets
 from typing import Any
@@ -26,8 +27,8 @@ class _WithEventId(Struct):
 _EVENT_ID = msgspec.json.Decoder(_WithEventId)
 
 
-def feedback_event(report: AnyReport, active: ActiveCampaign) -> Feedback:
-    """Return the event of a report, or refuse it."""
+def feedback_event(report: AnyReport, active: ActiveCampaign, decision: int) -> Feedback:
+    """Return the event of a report about a decision, or refuse it."""
     event_id = report.event_id or secrets.token_hex(8)
     version, occurred = active.version, _checked_time(report.occurred_at)
     signal = getattr(report, "signal", None)
@@ -44,7 +45,21 @@ def feedback_event(report: AnyReport, active: ActiveCampaign) -> Feedback:
     verb = OBSERVED if kind == "reward" else FEEDBACK_VERBS.index(kind)
     stage = len(active.config.stages) - 1
     target = getattr(report, "target", None)
-    return Feedback(version, event_id, stage, verb, _reward(report), target, occurred)
+    event = Feedback(version, event_id, stage, verb, _reward(report), target, occurred)
+    if report.event_id is None and target is not None:
+        return msgspec.structs.replace(event, event_id=_correction_id(event, active, decision))
+    return event
+
+
+def _correction_id(event: Feedback, active: ActiveCampaign, decision: int) -> str:
+    """Return an id for a correction that came without: the same one again has the same id.
+
+    So it is a duplicate, and does not undo another correction that came meanwhile. The digest is
+    keyed: nobody can claim the id before.
+    """
+    said = (decision, event.verb_index, event.target, event.value, event.occurred)
+    key = active.config.seed.to_bytes(8)
+    return hashlib.blake2b(msgspec.msgpack.encode(said), key=key, digest_size=12).hexdigest()
 
 
 def event_id_in(raw: Raw) -> str | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from typing import NamedTuple
 
 from foretell.errors import InvalidInput
 from foretell.protocol import KeyView, Scope
-from foretell.service.model.events import KeyMade
+from foretell.service.model.events import Author, KeyMade
 from foretell.service.model.timestamps import format_timestamp
 
 KEY_PREFIX = "ftk_"
@@ -21,7 +22,14 @@ def new_key() -> str:
     return KEY_PREFIX + secrets.token_urlsafe(32)
 
 
-def key_event(key: str, name: str, scopes: tuple[Scope, ...]) -> KeyMade:
+def key_event(
+    key: str,
+    name: str,
+    scopes: tuple[Scope, ...],
+    campaign: str | None = None,
+    expires: int | None = None,
+    by: Author | None = None,
+) -> KeyMade:
     """Return the record that makes a key valid."""
     if (
         len(key) < MIN_KEY_LENGTH
@@ -32,8 +40,36 @@ def key_event(key: str, name: str, scopes: tuple[Scope, ...]) -> KeyMade:
             f"a key must have at least {MIN_KEY_LENGTH} characters, ASCII and without spaces: "
             f"leave it out to have one made"
         )
-    digest = _digest(key)
-    return KeyMade(digest.hex()[:12], name, tuple(sorted(set(scopes))), digest)
+    digest, given = _digest(key), tuple(sorted(set(scopes)))
+    return KeyMade(digest.hex()[:12], name, given, digest, campaign, expires, by)
+
+
+def is_lasting_admin(event: KeyMade) -> bool:
+    """Return whether a key may do everything, everywhere and for ever."""
+    return "admin" in event.scopes and event.campaign is None and event.expires is None
+
+
+class Caller(NamedTuple):
+    """Who sent a request: a key that is valid, and what it may do."""
+
+    author: Author
+    scopes: frozenset[Scope]
+    campaign: str | None = None
+    """The one campaign that it is for; None: all of them."""
+    expires: int | None = None
+    """The moment from which on it is not valid."""
+
+    def may_use(self, campaign: str) -> bool:
+        """Return whether a campaign is one that the key is for."""
+        return self.campaign is None or self.campaign == campaign
+
+
+class _Held(NamedTuple):
+    """A key that was made and not revoked."""
+
+    event: KeyMade
+    made_at: int
+    caller: Caller
 
 
 class Keyring:
@@ -41,50 +77,79 @@ class Keyring:
 
     def __init__(self) -> None:
         """Begin without keys."""
-        self._keys: dict[bytes, KeyMade] = {}
-        self._made_at: dict[str, int] = {}
+        self._keys: dict[bytes, _Held] = {}
+        self._used: set[str] = set()
+        """Keys that were used since somebody looked at the clock."""
+        self.last_used: dict[str, int] = {}
+        """For each key, the moment of its last use."""
+        self.unwritten: set[str] = set()
+        """Keys whose last use the log does not know yet."""
 
     def add(self, event: KeyMade, made_at: int) -> None:
         """Add a key that was made at a moment."""
-        self._keys[event.digest[:8]] = event
-        self._made_at[event.id] = made_at
+        author, scopes = Author(event.id, event.name), frozenset(event.scopes)
+        caller = Caller(author, scopes, event.campaign, event.expires)
+        self._keys[event.digest[:8]] = _Held(event, made_at, caller)
 
     def revoke(self, key_id: str) -> None:
         """Remove a key."""
-        self._keys = {prefix: event for prefix, event in self._keys.items() if event.id != key_id}
+        self._keys = {
+            prefix: held for prefix, held in self._keys.items() if held.event.id != key_id
+        }
 
     def find(self, key_id: str) -> KeyMade | None:
         """Find a key by its id."""
-        return next((event for event in self._keys.values() if event.id == key_id), None)
+        return next((held.event for held in self._keys.values() if held.event.id == key_id), None)
 
-    def scopes(self, key: str) -> frozenset[Scope] | None:
-        """Return the scopes of a key; None for a key that is not valid.
+    def identify(self, key: str) -> Caller | None:
+        """Return who sends a key, which may have expired; None for one that was not made.
 
         A part of the digest is looked up, and the whole is compared in constant time, so that the
         time taken says nothing about any key.
         """
         digest = _digest(key)
-        event = self._keys.get(digest[:8])
-        if event is None or not hmac.compare_digest(event.digest, digest):
+        held = self._keys.get(digest[:8])
+        if held is None or not hmac.compare_digest(held.event.digest, digest):
             return None
-        return frozenset(event.scopes)
+        self._used.add(held.event.id)
+        return held.caller
 
-    def views(self) -> list[KeyView]:
-        """List the keys, without their secrets."""
-        events = sorted(self._keys.values(), key=lambda event: self._made_at[event.id])
+    def note_uses(self, now: int) -> None:
+        """Take a moment as that of all uses since the last call: a request looks at no clock."""
+        self.last_used.update(dict.fromkeys(self._used, now))
+        self.unwritten |= self._used
+        self._used.clear()
+
+    def views(self, now: int) -> list[KeyView]:
+        """List the keys that are valid at a moment, without their secrets."""
+        self.note_uses(now)
+        held = sorted(self._keys.values(), key=lambda one: one.made_at)
         return [
-            KeyView(
-                event.id,
-                event.name,
-                list(event.scopes),
-                format_timestamp(self._made_at[event.id]),
-            )
-            for event in events
+            self.view(one.event, one.made_at)
+            for one in held
+            if one.event.expires is None or now < one.event.expires
         ]
 
+    def view(self, event: KeyMade, made_at: int) -> KeyView:
+        """Return a key without its secret."""
+        return KeyView(
+            event.id,
+            event.name,
+            list(event.scopes),
+            format_timestamp(made_at),
+            event.campaign,
+            _moment_text(event.expires),
+            _moment_text(self.last_used.get(event.id)),
+            None if event.by is None else event.by.name,
+        )
+
     def admins(self) -> int:
-        """Count the keys that may do everything."""
-        return sum("admin" in event.scopes for event in self._keys.values())
+        """Count the keys that may do everything, everywhere and for ever."""
+        return sum(is_lasting_admin(held.event) for held in self._keys.values())
+
+
+def _moment_text(moment: int | None) -> str | None:
+    return None if moment is None else format_timestamp(moment)
 
 
 def _digest(key: str) -> bytes:

@@ -18,7 +18,11 @@ from foretell.service.model.events import (
     Decided,
     DecisionRecords,
     Feedback,
+    KeyMade,
+    KeyRevoked,
     Record,
+    SecretMade,
+    SecretWithdrawn,
     Stage,
 )
 from foretell.service.model.outcome import Rules, is_void, lacks_target, outcome_of, rewards
@@ -102,6 +106,31 @@ def record_view(
         kind, body = "erased", msgspec.structs.asdict(event)
     if decision_id is not None:
         body["decision_id"] = decision_id
+    return _view(record, kind, body)
+
+
+_SERVER_EVENTS = {
+    KeyMade: "key_made",
+    KeyRevoked: "key_revoked",
+    SecretMade: "secret_made",
+    SecretWithdrawn: "secret_withdrawn",
+}
+_NEVER_SHOWN = ("digest", "secret")
+
+
+def server_record_view(record: Record) -> protocol.RecordView:
+    """Return a record about the server itself, without what is secret."""
+    body = msgspec.structs.asdict(record.event)
+    for name in _NEVER_SHOWN:
+        body.pop(name, None)
+    expires = body.pop("expires", None)
+    body["expires_at"] = None if expires is None else format_timestamp(expires)
+    return _view(record, _SERVER_EVENTS[type(record.event)], body)
+
+
+def _view(record: Record, kind: str, body: dict[str, Any]) -> protocol.RecordView:
+    if body.get("by") is not None:
+        body["by"] = msgspec.structs.asdict(body["by"])
     known = {name: value for name, value in body.items() if value is not None}
     return protocol.RecordView(str(record.seq), format_timestamp(record.recorded_at), kind, known)
 
@@ -152,6 +181,7 @@ def _configured(event: Configured) -> tuple[str, dict[str, Any]]:
         "why": event.why,
         "state_version": event.state_version,
         "refit_from": refit_from,
+        "by": event.by,
     }
     return kind, body
 

@@ -43,6 +43,21 @@ def test_the_newest_state_is_kept_and_the_log_goes_on_above_it(engine: Engine) -
     run(engine, later)
 
 
+def test_the_last_uses_of_keys_are_kept(engine: Engine) -> None:
+    async def law(log: Log) -> None:
+        assert await log.uses() == {}
+        await log.save_uses({"a": 1, "b": 2})
+        await log.save_uses({"b": 3})
+        assert await log.uses() == {"a": 1, "b": 3}
+
+    run(engine, law)
+
+    async def later(log: Log) -> None:
+        assert await log.uses() == {"a": 1, "b": 3}
+
+    run(engine, later)
+
+
 def test_the_head_is_at_least_what_it_was_closed_with(engine: Engine) -> None:
     async def close() -> int:
         log = engine.open()

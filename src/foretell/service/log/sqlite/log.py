@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -107,6 +107,10 @@ class SqliteLog(SqliteReader):
     def scratch_folder(self) -> TemporaryDirectory[str]:
         """Make a private folder next to the database, for copies that are soon removed."""
         return make_scratch_folder(self.path)
+
+    async def save_uses(self, uses: Mapping[str, int]) -> None:
+        """Keep for some keys the moment at which each was last used."""
+        await self._database.submit(work=partial(side_tables.save_uses, uses))
 
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the log to a file, while it is used."""

@@ -90,6 +90,13 @@ CREATE TABLE IF NOT EXISTS counters (
   PRIMARY KEY (campaign, name)
 ) STRICT;
 
+-- When each key of the service was last used, in microseconds.
+CREATE TABLE IF NOT EXISTS key_uses (
+  id TEXT PRIMARY KEY,
+  last_used INTEGER NOT NULL,
+  checksum INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE IF NOT EXISTS meta (
   name TEXT PRIMARY KEY,
   value ANY NOT NULL,

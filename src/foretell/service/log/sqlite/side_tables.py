@@ -1,8 +1,8 @@
-"""The tables besides the records: contexts, units, states, counters and settings."""
+"""The tables besides the records: contexts, units, states, counters, uses of keys and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -106,6 +106,11 @@ class SideTables:
             found[name] = count
         return found
 
+    async def uses(self) -> dict[str, int]:
+        """Return what was kept with `save_uses`; what is damaged is left out."""
+        rows = self._rows("SELECT id, last_used, checksum FROM key_uses")
+        return {key: used for key, used, checksum in rows if row_checksum(key, used) == checksum}
+
     def setting(self, name: str) -> Any:
         """Return a setting that is stored next to the log, or None."""
         with self._errors_wrapped():
@@ -154,6 +159,14 @@ def add_counts(campaign: int, name: str, by: int, appender: Appender) -> None:
     execute(
         "INSERT OR REPLACE INTO counters VALUES (?, ?, ?, ?)",
         (campaign, name, by, row_checksum(campaign, name, by)),
+    )
+
+
+def save_uses(uses: Mapping[str, int], appender: Appender) -> None:
+    """Keep for some keys the moment at which each was last used."""
+    appender.connection.executemany(
+        "INSERT OR REPLACE INTO key_uses VALUES (?, ?, ?)",
+        [(key, used, row_checksum(key, used)) for key, used in uses.items()],
     )
 
 

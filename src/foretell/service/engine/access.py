@@ -1,0 +1,170 @@
+"""Who may ask for what: the keys of the service, and the secrets that sign decision ids."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+
+import msgspec
+
+from foretell import protocol
+from foretell.service.engine.runtime import Runtime
+from foretell.service.log.protocol import Accepted, Draft
+from foretell.service.model.decision_id import LAST_SECRET
+from foretell.service.model.errors import Conflict, NotFound, Unusable
+from foretell.service.model.events import (
+    SERVER,
+    AnyEvent,
+    Author,
+    KeyMade,
+    KeyRevoked,
+    Record,
+    SecretMade,
+    SecretWithdrawn,
+    moment,
+)
+from foretell.service.model.keys import is_lasting_admin, key_event, new_key
+from foretell.service.model.timestamps import format_timestamp, parse_timestamp
+
+
+class Access:
+    """Keys and secrets: each change is a record about the server itself."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        """Write to the runtime's log."""
+        self.runtime = runtime
+
+    async def make_key(self, new: protocol.NewKey, by: Author | None = None) -> protocol.MadeKey:
+        """Make a key; only this answer shows it."""
+        self.runtime.check_open()
+        if new.campaign is not None and new.campaign not in self.runtime.by_name:
+            raise Unusable(
+                f"there is no campaign {new.campaign!r} for a key to be for: make it first, or "
+                f"leave campaign out for a key for all of them"
+            )
+        key, expires = new_key(), self._expiry(new.expires_at)
+        event = key_event(key, new.name, tuple(new.scopes), new.campaign, expires, by)
+        record = await self._append_server_event(event)
+        view = self.runtime.keyring.view(event, record.recorded_at)
+        return protocol.MadeKey(**msgspec.structs.asdict(view), key=key)
+
+    def _expiry(self, written: str | None) -> int | None:
+        """Return the moment from which on a key is not valid."""
+        if written is None:
+            return None
+        expires, now = parse_timestamp(written), moment(self.runtime.log.now())
+        if expires is None:
+            raise Unusable(
+                f"expires_at must be a time with its zone as in 2026-01-31T12:00:00Z, "
+                f"got {written!r}"
+            )
+        if expires <= now:
+            raise Unusable(
+                f"expires_at must lie in the future, got {written!r} at "
+                f"{format_timestamp(now)}: give a later time, or leave it out"
+            )
+        return expires
+
+    async def revoke_key(self, key_id: str, by: Author | None = None) -> None:
+        """Revoke a key; the last one that may do everything cannot be revoked."""
+        self.runtime.check_open()
+        event = self.runtime.keyring.find(key_id)
+        if event is None:
+            raise NotFound("there is no key with this id: list the keys to see their ids")
+        if is_lasting_admin(event) and self.runtime.keyring.admins() == 1:
+            raise Conflict(
+                "this is the last key with the scope admin that is for all campaigns and does "
+                "not expire: make another one first"
+            )
+        await self._append_server_event(KeyRevoked(key_id, by))
+
+    def keys(self) -> list[protocol.KeyView]:
+        """List the valid keys, without their secrets."""
+        return self.runtime.keyring.views(moment(self.runtime.log.now()))
+
+    async def first_start(self, admin_key: str | None) -> str | None:
+        """Make the first secret and the first key, where there are none.
+
+        Returns the key that was made, if it was not given.
+        """
+        if not self.runtime.secrets:
+            await self._append_server_event(SecretMade(0, secrets.token_bytes(32)))
+        records = await self.runtime.log.configurations(SERVER)
+        if any(isinstance(record.event, KeyMade) for record in records):
+            return None
+        key = admin_key or new_key()
+        await self._append_server_event(key_event(key, "first", ("admin",)))
+        return None if admin_key else key
+
+    async def rotate(self, by: Author | None = None) -> protocol.Rotated:
+        """Sign decision ids with a new secret from now on, and retire the one before it.
+
+        Ids that it has signed stay valid; one that is dated after its retirement is forged.
+        """
+        self.runtime.check_open()
+        event = self._next_secret(by)
+        record = await self._append_server_event(event)
+        return protocol.Rotated(event.id, format_timestamp(record.recorded_at))
+
+    async def retire_secret(
+        self, number: int, *, with_ids: bool, by: Author | None = None
+    ) -> protocol.SecretView:
+        """Let a secret sign no more; `with_ids`: and let no id be valid that it has signed.
+
+        The ids of its decisions are then signed by another one: who asks again gets those.
+        """
+        self.runtime.check_open()
+        known = self.runtime.secrets
+        if number not in known:
+            raise NotFound(f"there is no secret {number}: list the secrets to see their numbers")
+        newest = max(known)
+        if number in known.withdrawn or (number != newest and not with_ids):
+            raise Conflict(
+                f"the secret {number} is retired already"
+                + (
+                    ", and the ids that it has signed are not valid"
+                    if number in known.withdrawn
+                    else ": the ids that it signed before stay valid, unless it is retired "
+                    "with its ids"
+                )
+            )
+        if number == newest:
+            await self._append_server_event(self._next_secret(by))
+        if with_ids:
+            await self._append_server_event(SecretWithdrawn(number, by))
+        return self.secrets()[number]
+
+    def secrets(self) -> list[protocol.SecretView]:
+        """List the secrets that sign decision ids, without the secrets themselves."""
+        known = self.runtime.secrets
+        since = [format_timestamp(moment(seq)) for seq in known.since]
+        return [
+            protocol.SecretView(number, begun, retired, number not in known.withdrawn)
+            for number, (begun, retired) in enumerate(zip(since, [*since[1:], None], strict=True))
+        ]
+
+    def _next_secret(self, by: Author | None) -> SecretMade:
+        number = max(self.runtime.secrets) + 1
+        if number > LAST_SECRET:
+            raise Conflict(f"the secret was changed {LAST_SECRET} times, and that is the most")
+        return SecretMade(number, secrets.token_bytes(32), by)
+
+    async def _append_server_event(self, event: AnyEvent) -> Record:
+        """Append a record about the server itself, and let it be in force at once.
+
+        Also if nobody waits for it any more: an id that is given after it is signed by its secret.
+        """
+        appending = asyncio.create_task(self._append_and_apply(event))
+        try:
+            return await asyncio.shield(appending)
+        except asyncio.CancelledError:
+            appending.add_done_callback(asyncio.Task.exception)  # read: asyncio would complain
+            raise
+
+    async def _append_and_apply(self, event: AnyEvent) -> Record:
+        claims = ((SERVER, b"secret:%d" % event.id),) if isinstance(event, SecretMade) else ()
+        (written,) = await self.runtime.log.append([Draft(SERVER, event, claims=claims)])
+        if not isinstance(written, Accepted):
+            raise Conflict("the secret was changed by somebody else just now: look, and try again")
+        self.runtime.apply_server_event(written.record)
+        return written.record

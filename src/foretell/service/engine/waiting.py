@@ -1,0 +1,152 @@
+"""What feedback waits for, found before it is written: its decision, or the reward it corrects.
+
+Feedback that waits is parked, and takes a place of those there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+from foretell.service.log.protocol import Accepted, Draft, Log, Written
+from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.decision_id import Token
+from foretell.service.model.errors import Conflict, RequestProblem
+from foretell.service.model.events import OBSERVED, Feedback, Record
+from foretell.service.model.running import Running
+
+
+class AboutDecision(NamedTuple):
+    """Feedback, and the decision that it is about."""
+
+    token: Token
+    active: ActiveCampaign
+    event: Feedback
+
+    def draft(self) -> Draft:
+        """Return the record to be written."""
+        number = self.active.number
+        return Draft(
+            number, self.event, self.token.number, ((number, event_key(self.event.event_id)),)
+        )
+
+
+def event_key(event_id: str) -> bytes:
+    """Return the key that feedback claims."""
+    return b"e:" + event_id.encode()
+
+
+class Waiting:
+    """What each of some events waits for."""
+
+    def __init__(
+        self, feedback: Sequence[AboutDecision], missing: set[int], targets: list[Record | None]
+    ) -> None:
+        """Park what is about a decision that is missing, or corrects what is no reward of its."""
+        self.feedback = feedback
+        self.missing = missing
+        """The decisions that the log does not hold."""
+        self.targets = targets
+        """For each correction, what it corrects."""
+        self.parked = [
+            one.token.number in missing
+            or (one.event.target is not None and not _is_reward_of(target, one.token.number))
+            for one, target in zip(feedback, targets, strict=True)
+        ]
+        self.full: dict[int, RequestProblem] = {}
+        """The events for which there is no place, by their index."""
+        self._taken: list[int] = []
+
+    @classmethod
+    async def find(cls, feedback: Sequence[AboutDecision], log: Log) -> Self:
+        """Look up what feedback waits for, in the log and among what came together."""
+        return cls(feedback, await _missing(feedback, log), await _targets(feedback, log))
+
+    async def take_places(self, log: Log) -> None:
+        """Take a place for each event that is parked and is not in the log already."""
+        read: dict[int, int] = {}
+        for index, (token, active, _) in enumerate(self.feedback):
+            if self.parked[index]:
+                number = token.number
+                folded = None if number in self.missing else active.campaign.parked_about(number)
+                if folded is None and number not in self.missing:
+                    if number not in read:
+                        read[number] = await _count_parked(active, number, log)
+                    folded = read[number]
+                try:
+                    active.parking.take(active.campaign, number, folded)
+                    self._taken.append(index)
+                except Conflict as error:
+                    self.full[index] = error
+        if self.full:
+            await self._let_duplicates_through(log)
+
+    async def _let_duplicates_through(self, log: Log) -> None:
+        """Refuse no event that is in the log: sent again, it takes no place."""
+        wanted: dict[int, set[bytes]] = {}
+        for index in self.full:
+            _, active, event = self.feedback[index]
+            wanted.setdefault(active.number, set()).add(event_key(event.event_id))
+        known = {number: await log.by_key(number, sorted(keys)) for number, keys in wanted.items()}
+        for index in list(self.full):
+            _, active, event = self.feedback[index]
+            if event_key(event.event_id) in known[active.number]:
+                del self.full[index]
+            else:
+                active.count("rejected")
+
+    def settle(self, written: Sequence[Written | None]) -> None:
+        """Note which of the events with a place were written."""
+        for index in self._taken:
+            result, (token, active, _) = written[index], self.feedback[index]
+            seq = result.record.seq if isinstance(result, Accepted) else None
+            active.parking.settle(token.number, seq, lost=token.number in self.missing)
+
+
+async def _missing(feedback: Sequence[AboutDecision], log: Log) -> set[int]:
+    """Return the decisions that the log does not hold, as after a backup was restored."""
+    unknown: dict[int, set[int]] = {}
+    for token, active, _ in feedback:
+        if not active.campaign.knows(token.number):
+            unknown.setdefault(active.number, set()).add(token.number)
+    missing: set[int] = set()
+    for number, decisions in unknown.items():
+        missing |= decisions - set(await log.decided(number, sorted(decisions)))
+    return missing
+
+
+async def _targets(feedback: Sequence[AboutDecision], log: Log) -> list[Record | None]:
+    """Return for each correction what it corrects: in the log, or sent together with it."""
+    wanted: dict[int, set[bytes]] = {}
+    for _, active, event in feedback:
+        if event.target is not None:
+            wanted.setdefault(active.number, set()).add(event_key(event.target))
+    if not wanted:
+        return [None] * len(feedback)
+    known = {number: await log.by_key(number, sorted(keys)) for number, keys in wanted.items()}
+    for token, active, event in feedback:
+        if event.target is None and active.number in known:
+            together = Record(0, active.number, token.number, event)
+            known[active.number].setdefault(event_key(event.event_id), together)
+    return [
+        None if event.target is None else known[active.number].get(event_key(event.target))
+        for _, active, event in feedback
+    ]
+
+
+async def _count_parked(active: ActiveCampaign, number: int, log: Log) -> int:
+    """Count what is parked about a decision that is not at hand."""
+    rules, refit = active.campaign.rules, active.campaign.last_refit
+    found = await log.decisions(active.number, [number])
+    return sum(Running.of(rules, one, refit).reward.unmatched for one in found)
+
+
+def _is_reward_of(record: Record | None, decision: int) -> bool:
+    """Return whether a record is a reward of a decision, which a correction can change."""
+    return (
+        record is not None
+        and record.decision == decision
+        and isinstance(record.event, Feedback)
+        and record.event.verb_index == OBSERVED
+        and record.event.stage > 0
+    )
