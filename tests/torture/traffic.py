@@ -28,7 +28,7 @@ CAMPAIGNS: dict[str, Body] = {
         "policy": "ucb",
         "signal_silence": "unknown",
         "reward_silence": "unknown",
-        "signal_window": 0.2,
+        "signal_window": 0.1,
         "reward_window": 0.5,
     },
     "sticky": {
@@ -163,7 +163,7 @@ class Traffic:
         if self.keyed and self.rng.random() < 0.85:
             ask["decision_key"] = f"key-{self.number}"
             name = f"d/{campaign}/{ask['decision_key']}"
-        if self.rng.random() < 0.3:
+        if campaign == "sticky" or self.rng.random() < 0.3:
             ask["unit"] = f"unit-{self.rng.randint(0, 40)}"
             ask["context"] = {"page": self.number, "words": "x" * self.rng.randint(0, 200)}
         await self.send(service, "decide", {"campaign": campaign, "ask": ask}, name)

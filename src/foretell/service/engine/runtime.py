@@ -58,6 +58,11 @@ class Runtime:
         if self.stopped is not None:
             raise LogClosed(f"nothing can be read now ({self.stopped}): try again soon")
 
+    def latest(self) -> int:
+        """Return the later of wall and log time: what is well beyond it is in the future."""
+        now = moment(self.log.now())
+        return now + round(self.log.gauges().clock_ahead_seconds * 1e6)
+
     def find(self, name: str) -> ActiveCampaign:
         """Find a campaign that can be used."""
         self.check_open()
