@@ -13,7 +13,9 @@ from foretell import protocol
 from foretell.errors import InvalidInput
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import Conflict, NotFound, Stale, Unusable
+from foretell.service.model.events import Author
 from foretell.service.model.feedback import AnyReport
+from foretell.service.model.keys import Caller
 
 NOW = "2026-01-02T03:04:05.678901Z"
 SEQ = 1_767_323_045_678_901 * 2048
@@ -36,8 +38,8 @@ class FakeEngine:
         self.records: dict[str, list[protocol.RecordView]] = {}
         self.decided: dict[str, str] = {}
         self.repeated: dict[tuple[str, str], protocol.DecisionAnswer] = {}
-        self.scopes: dict[str, frozenset[protocol.Scope]] = {
-            key: frozenset({scope}) for scope, key in KEYS.items()
+        self.callers: dict[str, Caller] = {
+            key: Caller(Author(scope, scope), frozenset({scope})) for scope, key in KEYS.items()
         }
         self.made: dict[str, protocol.MadeKey] = {}
         self.restored = b""
@@ -48,8 +50,8 @@ class FakeEngine:
     def gauges(self) -> dict[str, float]:
         return {"queued_records": float(sum(map(len, self.records.values())))}
 
-    def identify(self, bearer: str) -> frozenset[protocol.Scope] | None:
-        return self.scopes.get(bearer)
+    def identify(self, bearer: str) -> Caller | None:
+        return self.callers.get(bearer)
 
     def _write(self, campaign: str, kind: str, body: dict[str, Any]) -> None:
         if not self.open:
@@ -219,13 +221,13 @@ class FakeEngine:
         number = f"k{len(self.made) + 1}"
         made = protocol.MadeKey(number, key.name, key.scopes, NOW, f"ftk_made_{number}")
         self.made[number] = made
-        self.scopes[made.key] = frozenset(key.scopes)
+        self.callers[made.key] = Caller(Author(number, key.name), frozenset(key.scopes))
         return made
 
     async def revoke_key(self, key: str) -> None:
         if key not in self.made:
             raise NotFound("there is no such key")
-        del self.scopes[self.made.pop(key).key]
+        del self.callers[self.made.pop(key).key]
 
     def keys(self) -> list[protocol.KeyView]:
         return [

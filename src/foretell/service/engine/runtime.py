@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-from foretell.protocol import Scope
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.protocol import Log
 from foretell.service.model.active_campaign import ActiveCampaign
@@ -19,7 +18,7 @@ from foretell.service.model.events import (
     Record,
     SecretMade,
 )
-from foretell.service.model.keys import Keyring
+from foretell.service.model.keys import Caller, Keyring
 
 
 class Runtime:
@@ -69,9 +68,9 @@ class Runtime:
         self.by_name[active.config.name] = active
         self.by_number[active.number] = active
 
-    def identify(self, key: str) -> frozenset[Scope] | None:
-        """Return the scopes of a key; None for a key that is not valid."""
-        return self.keyring.scopes(key)
+    def identify(self, key: str) -> Caller | None:
+        """Return who sends a key, and what it may do; None for a key that is not valid."""
+        return self.keyring.identify(key)
 
     def apply_server_event(self, record: Record) -> None:
         """Take a record about the server itself into the keys and secrets."""

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from foretell import protocol
 from foretell.service.engine import Engine
+from foretell.service.http.admission import KeyUse
 from foretell.service.http.bodies import (
     ClientDisconnected,
     HeaderMap,
@@ -22,11 +23,16 @@ from foretell.service.http.bodies import (
 from foretell.service.http.operation import AppState, Operation, RequestContext
 from foretell.service.http.problems import error_response, problem_response
 from foretell.service.http.responses import send_response
-from foretell.service.model.errors import Forbidden, Overloaded, Unauthorized, WrongMethod
+from foretell.service.model.errors import BadRequest, Forbidden, Unauthorized, WrongMethod
+from foretell.service.model.keys import Caller
+
+HeaderList = Sequence[tuple[bytes, bytes]]
+CLIENT_GONE = 499
+"""The status under which a request is counted whose client went away before its answer."""
 
 
 class Endpoint:
-    """One operation: the limit, the key, the body, the handler, the response, in this order."""
+    """One operation: the key, the limits, the body, the handler, the response, in this order."""
 
     def __init__(self, operation: Operation, state: AppState) -> None:
         """Compile what can be compiled before the first request."""
@@ -34,54 +40,75 @@ class Endpoint:
         self._state = state
         self._done = state.metrics.done(operation.name)
         self._allowed: frozenset[protocol.Scope] = frozenset({operation.scope or "admin", "admin"})
+        traffic = operation.scope in {"decide", "feedback"}
+        self._admin_waits = traffic
         whole = operation.reads == "bytes"
-        self._limit = state.limits.batch if whole else state.limits.body
+        limits = state.limits
+        self._limit = limits.batch if whole else limits.event if traffic else limits.body
         self._decoder = msgspec.json.Decoder(operation.request or Any)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         began = perf_counter()
         state, operation = self._state, self._operation
-        state.in_flight += 1
+        scope["operation"] = operation
+        use: KeyUse | None = None
         try:
             try:
                 headers = dict(scope["headers"])
                 if operation.scope is not None:
-                    self._let_in(headers)
+                    caller = scope["caller"] = self._let_in(headers, scope["headers"])
+                    if self._admin_waits or "admin" not in caller.scopes:
+                        use = state.admission.enter(caller)
                 query = operation.query and parse_query(operation.query, scope["query_string"])
-                body = None if operation.request is None else await self._body(headers, receive)
+                body = None
+                if operation.request is not None:
+                    body = await self._body(headers, receive, use)
                 params = scope["path_params"]
                 context = RequestContext(state, state.engine, params, scope, body, query, receive)
                 response = await operation.handler(context)
             except ClientDisconnected:
-                self._done(499, perf_counter() - began)
+                self._done(scope.get("refused", CLIENT_GONE), perf_counter() - began)
                 return
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a response
-                response = error_response(error, operation.name)
+                response = error_response(error, operation.name, scope.get("request_id"))
             self._done(response.status, perf_counter() - began)
             await send_response(response, operation.name, scope["method"], receive, send)
         finally:
-            state.in_flight -= 1
+            if use is not None:
+                state.admission.leave(use)
 
-    def _let_in(self, headers: HeaderMap) -> None:
-        state = self._state
-        if state.in_flight > state.limits.in_flight:
-            raise Overloaded("too many requests are being served: try again soon")
-        check_key(state.engine, headers.get(b"authorization"), self._allowed)
+    def _let_in(self, headers: HeaderMap, listed: HeaderList) -> Caller:
+        if len(headers) != len(listed):
+            _refuse_two_keys(listed)
+        return check_key(self._state.engine, headers.get(b"authorization"), self._allowed)
 
-    async def _body(self, headers: HeaderMap, receive: Receive) -> Any:
-        operation = self._operation
+    async def _body(self, headers: HeaderMap, receive: Receive, use: KeyUse | None) -> Any:
+        operation, admission = self._operation, self._state.admission
         if operation.reads == "stream":
             return check_media(headers, operation.media)
         body = await read_body(receive, headers, self._limit)
+        if use is not None:
+            admission.take_bytes(use, len(body))
         if not body and operation.optional:
             return operation.request()
         media = check_media(headers, operation.media)
-        return parse_json(self._decoder, body) if operation.reads == "parsed" else (media, body)
+        if operation.reads != "parsed":
+            return media, body
+        parsed = parse_json(self._decoder, body)
+        if use is not None and getattr(parsed, "context", None) is not None:
+            admission.take_context(use, lambda: len(msgspec.json.encode(parsed.context)))
+        return parsed
 
 
-def check_key(engine: Engine, sent: bytes | None, allowed: frozenset[protocol.Scope]) -> None:
-    """Raise unless the key that was sent has one of the allowed scopes; never name the key.
+def _refuse_two_keys(listed: HeaderList) -> None:
+    sent = sum(name == b"authorization" for name, _ in listed)
+    if sent > 1:
+        raise BadRequest(f"the header Authorization came {sent} times: send one key")
+
+
+def check_key(engine: Engine, sent: bytes | None, allowed: frozenset[protocol.Scope]) -> Caller:
+    """Return whose key was sent, if it has one of the allowed scopes; never name the key.
 
     Keys are checked before anything of the body is read.
     """
@@ -90,11 +117,12 @@ def check_key(engine: Engine, sent: bytes | None, allowed: frozenset[protocol.Sc
     scheme, _, key = sent.partition(b" ")
     if scheme.lower() != b"bearer":
         raise Unauthorized("the key must be sent as Authorization: Bearer <key>")
-    scopes = engine.identify(key.strip().decode("ascii")) if key.isascii() else None
-    if scopes is None:
+    caller = engine.identify(key.strip().decode("ascii")) if key.isascii() else None
+    if caller is None:
         raise Unauthorized("the key is not valid: ask for a new one")
-    if scopes.isdisjoint(allowed):
+    if caller.scopes.isdisjoint(allowed):
         raise Forbidden(f"this needs a key with the scope {' or '.join(sorted(allowed))}")
+    return caller
 
 
 class Resource:

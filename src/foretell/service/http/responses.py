@@ -85,10 +85,11 @@ async def _wait_for_disconnect(receive: Receive) -> None:
         pass
 
 
-def log_failure(error: BaseException, operation: str) -> None:
+def log_failure(error: BaseException, operation: str, request_id: str | None = None) -> None:
     """Log where an error arose and of which kind it is: its message may quote the request."""
     where = "".join(traceback.format_tb(error.__traceback__))
-    _log.error("%s failed with %s at\n%s", operation, type(error).__qualname__, where)
+    extra = {} if request_id is None else {"request_id": request_id}
+    _log.error("%s failed with %s at\n%s", operation, type(error).__qualname__, where, extra=extra)
 
 
 class FileStream:

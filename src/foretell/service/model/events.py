@@ -46,6 +46,13 @@ class LogEvent(Struct, array_like=True, frozen=True):
     """What one record of the log says."""
 
 
+class Author(Struct, array_like=True, frozen=True):
+    """The key that changed something: what it is known by, not its secret."""
+
+    id: str
+    name: str
+
+
 KeptWindows: TypeAlias = tuple[tuple[int, float], ...]
 """Shorter windows of old decisions: those made up to a moment keep one of so many seconds."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from typing import NamedTuple
 
 from foretell.errors import InvalidInput
 from foretell.protocol import KeyView, Scope
-from foretell.service.model.events import KeyMade
+from foretell.service.model.events import Author, KeyMade
 from foretell.service.model.timestamps import format_timestamp
 
 KEY_PREFIX = "ftk_"
@@ -36,17 +37,26 @@ def key_event(key: str, name: str, scopes: tuple[Scope, ...]) -> KeyMade:
     return KeyMade(digest.hex()[:12], name, tuple(sorted(set(scopes))), digest)
 
 
+class Caller(NamedTuple):
+    """Who sent a request: a key that is valid, and what it may do."""
+
+    author: Author
+    scopes: frozenset[Scope]
+
+
 class Keyring:
     """The keys that are valid."""
 
     def __init__(self) -> None:
         """Begin without keys."""
         self._keys: dict[bytes, KeyMade] = {}
+        self._callers: dict[str, Caller] = {}
         self._made_at: dict[str, int] = {}
 
     def add(self, event: KeyMade, made_at: int) -> None:
         """Add a key that was made at a moment."""
         self._keys[event.digest[:8]] = event
+        self._callers[event.id] = Caller(Author(event.id, event.name), frozenset(event.scopes))
         self._made_at[event.id] = made_at
 
     def revoke(self, key_id: str) -> None:
@@ -57,8 +67,8 @@ class Keyring:
         """Find a key by its id."""
         return next((event for event in self._keys.values() if event.id == key_id), None)
 
-    def scopes(self, key: str) -> frozenset[Scope] | None:
-        """Return the scopes of a key; None for a key that is not valid.
+    def identify(self, key: str) -> Caller | None:
+        """Return who sends a key; None for a key that is not valid.
 
         A part of the digest is looked up, and the whole is compared in constant time, so that the
         time taken says nothing about any key.
@@ -67,7 +77,7 @@ class Keyring:
         event = self._keys.get(digest[:8])
         if event is None or not hmac.compare_digest(event.digest, digest):
             return None
-        return frozenset(event.scopes)
+        return self._callers[event.id]
 
     def views(self) -> list[KeyView]:
         """List the keys, without their secrets."""
