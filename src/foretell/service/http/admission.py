@@ -29,11 +29,11 @@ class Bucket:
         self._at = float("-inf")
 
     def check(self, now: float) -> None:
-        """Raise OverBudget unless there is something left."""
+        """Raise OverBudget unless there is one left, of whatever it is."""
         self._left = min(max(self._rate, 1.0), self._left + (now - self._at) * self._rate)
         self._at = now
-        if self._left <= 0:
-            seconds = max(1, ceil(-self._left / self._rate))
+        if self._left < 1:
+            seconds = ceil((1 - self._left) / self._rate)
             raise OverBudget(
                 f"the key has used up its {self._what}, {self._rate:g} a second: "
                 f"send the same again in {seconds} s, or ask for a larger budget",
