@@ -73,7 +73,10 @@ ENDLESS = {
 
 @LOOPS
 @pytest.mark.parametrize("what", list(ENDLESS))
-def test_what_has_no_end_is_cut_off(what: str, run: object) -> None:
+def test_what_has_no_end_is_cut_off(
+    what: str, run: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "LINGER_SECONDS", 0.05)
     begin, part = ENDLESS[what]
 
     async def work(server: RawServer) -> None:

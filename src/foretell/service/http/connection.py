@@ -46,9 +46,8 @@ FRAMING = 9
 BYTES_A_SECOND = 16384
 """For so many bytes of its body a request is given one more second."""
 LINGER_SECONDS = 1.0
-LINGER_BYTES = 1 << 18
-"""What is still read, and thrown away, when a connection was refused: to close it while something
-is unread would take the answer from the client."""
+"""How long a connection that was refused, and is half closed, stays so: its client can read the
+answer, and one that sends on waits meanwhile, for nothing more is read."""
 STALL_SECONDS = 60.0
 """How long a client may read nothing of its answer."""
 _SANE_ID = re.compile(rb"[\w.:/+=-]{1,128}", re.ASCII)
@@ -98,8 +97,8 @@ class Connection(HttpToolsProtocol):
         self._stalled: asyncio.TimerHandle | None = None
         self._when_answered: Callable[[], None] | None = None
         """What is done when every request that has come is answered; None: wait for the next."""
-        self._linger: int | None = None
-        """How many bytes are still thrown away; None: the connection was not refused."""
+        self._refused = False
+        """Whether nothing more is read."""
 
     # What comes from the socket
 
@@ -116,8 +115,8 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Hand what came to the parser, no more at once than may come at all."""
-        if self._linger is not None:
-            self._throw_away(len(data))
+        if self._refused:
+            self.flow.pause_reading()
             return
         self._unset_keepalive_if_required()
         fed = self._fed + len(data)
@@ -134,7 +133,7 @@ class Connection(HttpToolsProtocol):
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """Keep open what a client has closed on its side, until what it asked is answered."""
         waits = self.cycle is not None and not self.cycle.response_complete
-        if self._linger is not None or self._state != IDLE or not waits:
+        if self._refused or self._state != IDLE or not waits:
             return None
         self._when_answered = self.transport.close
         return True
@@ -161,7 +160,7 @@ class Connection(HttpToolsProtocol):
             part, data = data[:room], data[room:]
             self._fed += len(part)
             self._feed(part)
-            if self._linger is not None or self.transport.is_closing():
+            if self._refused:
                 return
 
     def _feed(self, data: bytes) -> None:
@@ -173,12 +172,6 @@ class Connection(HttpToolsProtocol):
                 self._feed(rest)
         except httptools.HttpParserError as error:
             self._refuse(self._explain(error))
-
-    def _throw_away(self, size: int) -> None:
-        assert self._linger is not None  # noqa: S101  (only where a connection was refused)
-        self._linger -= size
-        if self._linger < 0:
-            self.transport.abort()
 
     # What the parser finds
 
@@ -278,7 +271,7 @@ class Connection(HttpToolsProtocol):
     # Time
 
     def _start_timer(self) -> None:
-        if self._linger is None and not self.transport.is_closing():
+        if not self._refused and not self.transport.is_closing():
             limits = self._limits
             seconds = limits.body_seconds if self._state == BODY else limits.header_seconds
             self._began = self.loop.time()
@@ -348,7 +341,7 @@ class Connection(HttpToolsProtocol):
             self._close_with(problem)
         else:
             self._when_answered = lambda: self._close_with(problem)
-            self._linger = LINGER_BYTES
+            self._refused = True
 
     def _give_up_body(self, problem: RequestProblem) -> None:
         """Refuse a request whose body the application waits for, and which counts it."""
@@ -359,16 +352,16 @@ class Connection(HttpToolsProtocol):
         self._close_with(None if cycle.response_started else problem)
 
     def _close_with(self, problem: RequestProblem | None) -> None:
-        """Send a last answer, if there is one to send, and close when it can be read."""
+        """Send a last answer, if there is one to send, and close."""
+        self._refused = True
         if self.transport.is_closing():
             return
-        self._linger = LINGER_BYTES
         if problem is not None:
             self.transport.write(self._last_answer(problem))
         if self.transport.can_write_eof():
             self.transport.write_eof()
-        self.flow.resume_reading()
-        self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+        self.flow.pause_reading()
+        self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
     def _last_answer(self, problem: RequestProblem) -> bytes:
         request_id = self._request_id or f"{_process}-{next(_numbers)}"
