@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 import uvicorn
 from uvicorn.server import ServerState
 
+from foretell import protocol
 from foretell.service.engine import Engine
 from foretell.service.http import (
     AccessLogMiddleware,
@@ -115,15 +116,13 @@ async def raw_server(
     )
     served = RawServer(server.sockets[0].getsockname()[1], metrics, state)
     served.engine = engine
-    from foretell import protocol
-
     await engine.create(protocol.NewCampaign("hero", ["a", "b"], ["none", "click"]))
     try:
         yield served
     finally:
         server.close()
         for connection in list(state.connections):
-            connection.transport.abort()  # type: ignore[union-attr]
+            connection.transport.abort()
         for task in list(state.tasks):
             task.cancel()
         await asyncio.sleep(0.01)

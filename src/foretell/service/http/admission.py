@@ -12,6 +12,7 @@ from math import ceil
 from time import monotonic
 
 from foretell.service.http.bodies import Limits
+from foretell.service.http.responses import encode
 from foretell.service.model.errors import OverBudget, Overloaded
 from foretell.service.model.keys import Caller
 
@@ -71,7 +72,7 @@ class Admission:
         self._clock = clock
         self._in_flight = 0
         self._of_key: dict[str, KeyUse] = {}
-        self._budgets = any((limits.key_requests, limits.key_bytes, limits.key_context))
+        self.has_budgets = any((limits.key_requests, limits.key_bytes, limits.key_context))
 
     def enter(self, caller: Caller) -> KeyUse:
         """Let a request of a key in, or raise; whoever is let in must leave."""
@@ -85,7 +86,7 @@ class Admission:
             )
         if self._in_flight >= self._limits.in_flight:
             raise Overloaded("too many requests are being served: try again soon")
-        if self._budgets:
+        if self.has_budgets:
             self._check_budgets(use)
         use.in_flight += 1
         self._in_flight += 1
@@ -104,13 +105,13 @@ class Admission:
             use.requests.check(now)
             use.requests.take(1)
 
-    def take_bytes(self, use: KeyUse, amount: int) -> None:
+    def take_body(self, use: KeyUse, body: bytes) -> None:
         """Take the bytes of a body that was read."""
         if use.bytes is not None:
-            use.bytes.take(amount)
+            use.bytes.take(len(body))
 
-    def take_context(self, use: KeyUse, measure: Callable[[], int]) -> None:
-        """Take what a context will be stored with, or raise; `measure` tells its bytes."""
-        if use.context is not None:
+    def take_context(self, use: KeyUse, context: object) -> None:
+        """Take the bytes that a context will be stored with, or raise."""
+        if use.context is not None and context is not None:
             use.context.check(self._clock())
-            use.context.take(measure())
+            use.context.take(len(encode(context)))

@@ -20,7 +20,7 @@ from foretell.service.http.metrics import Metrics
 from foretell.service.http.openapi import openapi_document
 from foretell.service.http.operation import AppState, Operation
 from foretell.service.http.problems import problem_response
-from foretell.service.http.responses import encode, send_response
+from foretell.service.http.responses import encode, request_id, send_response
 from foretell.service.http.routes import OPERATIONS
 from foretell.service.logging import log_request
 from foretell.service.model.errors import LogUnavailable, NotFound
@@ -86,7 +86,7 @@ class AccessLogMiddleware:
             operation, caller = scope.get("operation"), scope.get("caller")
             if "refused" not in scope:  # the connection has logged it
                 log_request(
-                    scope.get("request_id"),
+                    request_id(scope),
                     status,
                     size,
                     operation=None if operation is None else operation.name,

@@ -10,18 +10,24 @@ and no timer: the time begins where a request has come in part.
 from __future__ import annotations
 
 import asyncio
-import itertools
-import re
-import secrets
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import httptools
 from uvicorn import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from foretell.service.http.bodies import Limits
+from foretell.service.http.exchange import (
+    REQUEST_ID,
+    Exchange,
+    head_of,
+    is_sane_id,
+    new_request_id,
+)
 from foretell.service.http.problems import problem_response
 from foretell.service.http.responses import NO_STORE
 from foretell.service.logging import log_request
@@ -50,10 +56,8 @@ LINGER_SECONDS = 1.0
 answer, and one that sends on waits meanwhile, for nothing more is read."""
 STALL_SECONDS = 60.0
 """How long a client may read nothing of its answer."""
-_SANE_ID = re.compile(rb"[\w.:/+=-]{1,128}", re.ASCII)
+_ASGI = {"version": "3.0", "spec_version": "2.3"}
 _ADDRESS_ERRORS = (httptools.HttpParserCallbackError, httptools.HttpParserInvalidURLError)
-_process = secrets.token_hex(6)
-_numbers = itertools.count(1)
 
 
 class _Refused(Exception):
@@ -91,7 +95,7 @@ class Connection(HttpToolsProtocol):
         self._body_bytes = 0
         self._thrown_away = 0
         """Bytes of bodies that came after their answer."""
-        self._request_id: str | None = None
+        self._request_id: bytes | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._began = 0.0
         self._stalled: asyncio.TimerHandle | None = None
@@ -186,7 +190,19 @@ class Connection(HttpToolsProtocol):
             )
         self._state = HEAD
         self._request_id = None
-        super().on_message_begin()
+        self.url = b""
+        self.expect_100_continue = False
+        self.headers = []
+        self.scope = {  # type: ignore[typeddict-item]
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": "1.1",
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": "",
+            "headers": self.headers,
+        }
 
     def on_url(self, url: bytes) -> None:
         """Take a part of the address."""
@@ -211,40 +227,75 @@ class Connection(HttpToolsProtocol):
         name = name.lower()
         if name == b"expect":
             self.expect_100_continue = value.lower() == b"100-continue"
-        elif name == b"x-request-id" and _SANE_ID.fullmatch(value):
-            self._request_id = value.decode("ascii")
+        elif name == REQUEST_ID and is_sane_id(value):
+            self._request_id = value
         headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Hand a request to the application, with its id, which every answer then has."""
-        if self.parser.should_upgrade():
+        parser, scope = self.parser, self.scope
+        if parser.should_upgrade():
             self._refuse_upgrade_with_body()
-        super().on_headers_complete()
+        scope["method"] = parser.get_method().decode("ascii")
+        version = parser.get_http_version()
+        if version != "1.1":
+            scope["http_version"] = version
+        url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        scope["path"] = unquote(path) if "%" in path else path
+        scope["raw_path"] = url.path
+        scope["query_string"] = url.query or b""
         self._state = BODY
         self._fed = self._trailers = self._body_bytes = 0
         if self._timer is not None:
             self._stop_timer()
-        request_id = self._request_id or f"{_process}-{next(_numbers)}"
-        self.scope["request_id"] = request_id  # type: ignore[typeddict-unknown-key]
-        self.cycle.default_headers = [
-            *self.server_state.default_headers,
-            (b"x-request-id", request_id.encode()),
-        ]
+        before = self.cycle
+        exchange = self.cycle = self._exchange(version)
+        if before is None or before.response_complete:
+            self._start_asgi_task(exchange, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((exchange, self.app))
+
+    def _exchange(self, version: str) -> Exchange:
+        exchange = Exchange(
+            self.scope,
+            self.transport,
+            self.flow,
+            self.logger,
+            self.access_logger,
+            self.access_log,
+            self.server_state.default_headers,
+            asyncio.Event(),
+            self.expect_100_continue,
+            version != "1.0" and self.parser.should_keep_alive(),
+            self.on_response_complete,
+        )
+        exchange.request_id = self._request_id or new_request_id()
+        self.scope["request_id"] = exchange.request_id  # type: ignore[typeddict-unknown-key]
+        return exchange
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body; what comes after the answer is thrown away, if it is not much."""
-        size = len(body)
+        cycle, size = self.cycle, len(body)
         self._fed -= FRAMING * size
         self._body_bytes += size
-        if self.cycle.response_complete:
+        if cycle.response_complete:
             self._thrown_away += size
             if self._thrown_away > self._limits.batch:
                 raise _Refused(TooLarge("more of a body came after its answer than is read"))
-        super().on_body(body)
+            return
+        cycle.body += body
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """End a request."""
-        super().on_message_complete()
+        cycle = self.cycle
+        if not cycle.response_complete:
+            cycle.more_body = False
+            cycle.message_event.set()
         self._state = IDLE
         self._fed = 0
         if self._timer is not None:
@@ -256,9 +307,6 @@ class Connection(HttpToolsProtocol):
         super().on_response_complete()
         if was_last and self._when_answered is not None:
             self._when_answered()
-
-    def _unsupported_upgrade_warning(self) -> None:
-        """Log nothing: anybody could fill the log so."""
 
     def _refuse_upgrade_with_body(self) -> None:
         """Refuse a body that the parser would take for another protocol."""
@@ -364,20 +412,20 @@ class Connection(HttpToolsProtocol):
         self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
     def _last_answer(self, problem: RequestProblem) -> bytes:
-        request_id = self._request_id or f"{_process}-{next(_numbers)}"
+        request_id = self._request_id or new_request_id()
         response = problem_response(problem)
         assert isinstance(response.content, bytes)  # noqa: S101  (that of a problem)
         if self._log_refusals:
             client = self.client and self.client[0]
-            log_request(request_id, problem.status, len(response.content), client=client)
+            size = len(response.content)
+            log_request(request_id.decode("ascii"), problem.status, size, client=client)
         headers = [
             *self.server_state.default_headers,
-            (b"x-request-id", request_id.encode()),
+            (REQUEST_ID, request_id),
             NO_STORE,
             *response.headers,
             (b"content-type", response.media),
             (b"content-length", b"%d" % len(response.content)),
             (b"connection", b"close"),
         ]
-        lines = [b"%s: %s\r\n" % header for header in headers]
-        return b"".join([STATUS_LINE[problem.status], *lines, b"\r\n", response.content])
+        return head_of(problem.status, headers) + response.content

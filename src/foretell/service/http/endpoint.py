@@ -22,7 +22,7 @@ from foretell.service.http.bodies import (
 )
 from foretell.service.http.operation import AppState, Operation, RequestContext
 from foretell.service.http.problems import error_response, problem_response
-from foretell.service.http.responses import send_response
+from foretell.service.http.responses import request_id, send_response
 from foretell.service.model.errors import BadRequest, Forbidden, Unauthorized, WrongMethod
 from foretell.service.model.keys import Caller
 
@@ -71,7 +71,7 @@ class Endpoint:
                 self._done(scope.get("refused", CLIENT_GONE), perf_counter() - began)
                 return
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a response
-                response = error_response(error, operation.name, scope.get("request_id"))
+                response = error_response(error, operation.name, request_id(scope))
             self._done(response.status, perf_counter() - began)
             await send_response(response, operation.name, scope["method"], receive, send)
         finally:
@@ -88,16 +88,14 @@ class Endpoint:
         if operation.reads == "stream":
             return check_media(headers, operation.media)
         body = await read_body(receive, headers, self._limit)
-        if use is not None:
-            admission.take_bytes(use, len(body))
+        if use is not None and admission.has_budgets:
+            admission.take_body(use, body)
         if not body and operation.optional:
             return operation.request()
         media = check_media(headers, operation.media)
-        if operation.reads != "parsed":
-            return media, body
-        parsed = parse_json(self._decoder, body)
-        if use is not None and getattr(parsed, "context", None) is not None:
-            admission.take_context(use, lambda: len(msgspec.json.encode(parsed.context)))
+        parsed = parse_json(self._decoder, body) if operation.reads == "parsed" else (media, body)
+        if use is not None and admission.has_budgets:
+            admission.take_context(use, getattr(parsed, "context", None))
         return parsed
 
 

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, NamedTuple
 
 import msgspec
-from starlette.types import Receive, Send
+from starlette.types import Receive, Scope, Send
 
 Headers = Sequence[tuple[bytes, bytes]]
 NO_STORE = (b"cache-control", b"no-store")
@@ -83,6 +83,12 @@ async def _send_stream(
 async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] == "http.request":
         pass
+
+
+def request_id(scope: Scope) -> str | None:
+    """Return the id of a request; None where no connection of ours gave it one."""
+    given: bytes | None = scope.get("request_id")
+    return None if given is None else given.decode("ascii")
 
 
 def log_failure(error: BaseException, operation: str, request_id: str | None = None) -> None:
