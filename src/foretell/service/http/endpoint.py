@@ -29,6 +29,8 @@ from foretell.service.model.keys import Caller
 HeaderList = Sequence[tuple[bytes, bytes]]
 CLIENT_GONE = 499
 """The status under which a request is counted whose client went away before its answer."""
+UNUSABLE_STATUSES = frozenset({400, 404, 413, 415, 422})
+"""Those of a report that would be `rejected` in a batch."""
 
 
 class Endpoint:
@@ -42,6 +44,7 @@ class Endpoint:
         self._allowed: frozenset[protocol.Scope] = frozenset({operation.scope or "admin", "admin"})
         traffic = operation.scope in {"decide", "feedback"}
         self._admin_waits = traffic
+        self._is_report = operation.scope == "feedback" and operation.reads == "parsed"
         whole = operation.reads == "bytes"
         limits = state.limits
         self._limit = limits.batch if whole else limits.event if traffic else limits.body
@@ -72,6 +75,8 @@ class Endpoint:
                 return
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a response
                 response = error_response(error, operation.name, request_id(scope))
+                if self._is_report and response.status in UNUSABLE_STATUSES:
+                    state.metrics.feedback["rejected"] += 1
             self._done(response.status, perf_counter() - began)
             await send_response(response, operation.name, scope["method"], receive, send)
         finally:
