@@ -43,7 +43,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
 class Limits(Struct, frozen=True, kw_only=True):
     """What a stranger, a key and a request may take; none depends on what a body says."""
 
-    event: Count = 1 << 16
+    event: Count = 1 << 15
     """Bytes of the body of one decision or report: 413 over it."""
     body: Count = 1 << 20
     """Bytes of any other body: 413 over it."""
