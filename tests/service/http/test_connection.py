@@ -11,8 +11,9 @@ import pytest
 import uvloop
 
 from foretell import protocol
-from foretell.service.http import Limits
+from foretell.service.http import Limits, endpoint
 from foretell.service.http import connection as rules
+from foretell.service.http.exchange import head_of
 from tests.service.http.fake_engine import FakeEngine
 from tests.service.http.raw_server import (
     HEAD,
@@ -281,6 +282,45 @@ def test_every_answer_has_the_id_of_its_request(sent: bytes, kept: bool) -> None
         ids = [one.headers["x-request-id"] for one in found]
         assert (ids == [sent.decode("latin-1").lower()] * 3) == kept
         assert kept or len(set(ids)) == 3
+
+    served(work)
+
+
+def test_a_failure_outside_of_every_operation_is_a_problem_too(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It fails after the answer has begun, of which nothing is on its way yet."""
+
+    async def fail(response: object, *_: object) -> None:
+        await _[-1]({"type": "http.response.start", "status": 201, "headers": []})  # type: ignore[operator]
+        raise KeyError("nobody foresaw this")
+
+    monkeypatch.setattr(endpoint, "send_response", fail)
+
+    async def work(server: RawServer) -> None:
+        (answer,) = await server.send(KEYED + b"\r\n" + b"GET /livez HTTP/1.1\r\n\r\n")
+        answer.check_problem(500, "internal")
+
+    served(work)
+    assert "Exception in ASGI application" in caplog.text
+
+
+def test_a_header_with_a_line_end_is_not_sent() -> None:
+    with pytest.raises(RuntimeError, match="line end"):
+        head_of(200, [(b"location", b"/x\r\nset-cookie: y")])
+    assert head_of(200, [(b"a", b"b"), (b"c", b"d")]) == b"HTTP/1.1 200 OK\r\na: b\r\nc: d\r\n\r\n"
+
+
+def test_head_and_streams_have_an_id_too() -> None:
+    async def work(server: RawServer) -> None:
+        key = b"Authorization: Bearer ftk_read\r\nX-Request-Id: r7\r\n\r\n"
+        for ask in (b"HEAD /livez", b"GET /v1/campaigns/hero/export"):
+            reader, writer = await server.connect()
+            writer.write(ask + b" HTTP/1.1\r\n" + key)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200")
+            assert b"x-request-id: r7\r\n" in head
+            writer.close()
 
     served(work)
 

@@ -10,9 +10,14 @@ import itertools
 import re
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
+from starlette.types import Receive
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+from foretell.service.http.problems import problem_response
+from foretell.service.http.responses import send_response
+from foretell.service.model.errors import Internal
 
 REQUEST_ID = b"x-request-id"
 _SANE_ID = re.compile(rb"[\w.:/+=-]{1,128}", re.ASCII)
@@ -47,19 +52,26 @@ class Exchange(RequestResponseCycle):
     async def send(self, message: Any) -> None:
         """Send a part of an answer."""
         start = self._start
-        if start is None:
-            if message["type"] == "http.response.start" and not self.response_started:
-                self._start = message
-            else:
-                await super().send(message)
-            return
-        self._start = None
-        if message.get("more_body") or self.flow.write_paused or self.scope["method"] == "HEAD":
-            self.default_headers = [*self.default_headers, (REQUEST_ID, self.request_id)]
-            await super().send(start)
+        if message["type"] == "http.response.start" and not self.response_started:
+            self._start = message
+        elif start is None:
             await super().send(message)
-        elif not self.disconnected:
-            self._send_whole(start["status"], start["headers"], message.get("body", b""))
+        else:
+            self._start = None
+            if message.get("more_body") or self.flow.write_paused or self.scope["method"] == "HEAD":
+                self.default_headers = [*self.default_headers, (REQUEST_ID, self.request_id)]
+                await super().send(start)
+                await super().send(message)
+            elif not self.disconnected:
+                self._send_whole(start["status"], start["headers"], message.get("body", b""))
+
+    async def send_500_response(self) -> None:
+        """Answer in place of an application that failed, and close."""
+        self.keep_alive = False
+        problem = Internal("the service failed at this request: its log says where")
+        response = problem_response(problem)
+        receive = cast("Receive", self.receive)
+        await send_response(response, "none", self.scope["method"], receive, self.send)
 
     def _send_whole(self, status: int, headers: list[tuple[bytes, bytes]], content: bytes) -> None:
         lines = [*self.default_headers, (REQUEST_ID, self.request_id), *headers]

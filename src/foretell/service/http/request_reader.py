@@ -153,17 +153,17 @@ class RequestReader(HttpToolsProtocol):
 
     def _exchange(self, version: str) -> Exchange:
         exchange = Exchange(
-            self.scope,
-            self.transport,
-            self.flow,
-            self.logger,
-            self.access_logger,
-            self.access_log,
-            self.server_state.default_headers,
-            asyncio.Event(),
-            self.expect_100_continue,
-            version != "1.0" and self.parser.should_keep_alive(),
-            self.on_response_complete,
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+            on_response=self.on_response_complete,
         )
         exchange.request_id = self.request_id or new_request_id()
         self.scope["request_id"] = exchange.request_id  # type: ignore[typeddict-unknown-key]
