@@ -86,6 +86,7 @@ def live() -> BenchmarkResult:
             _decisions(result, port, empty)
             _latency(result, port, empty, folder)
             _under_load(result, port, empty)
+            _under_attack(result, port)
             _large(result, port)
             _feedback(result, port)
         _bytes(result, folder)
@@ -137,6 +138,22 @@ def _under_load(result: BenchmarkResult, port: int, empty: int) -> None:
         for share in (50, 99):
             taken = 1000 * cuts[share - 1]
             result.add(f"{name}, p{share} at 2,000 requests/s", f"{taken:.3g} ms", taken)
+
+
+def _under_attack(result: BenchmarkResult, port: int) -> None:
+    """Compare the rate of decisions with that while strangers send endless requests."""
+    job = {"kind": "closed", "connections": 32, "seconds": 3.0, "port": port}
+    job["path"] = _decide("small")
+    ratios = []
+    for _ in range(TURNS):
+        alone = _load(job)
+        attackers = [sys.executable, "-m", "benchmarks.live_attack", str(port), "5"]
+        with subprocess.Popen(attackers, stdout=subprocess.PIPE) as attacking:
+            time.sleep(1)
+            ratios.append(_load(job) / alone)
+            attacking.communicate()
+    what = "decisions while 10 connections send endless requests, against none"
+    result.at_least(what, statistics.median(ratios), 0.5)
 
 
 def _large(result: BenchmarkResult, port: int) -> None:

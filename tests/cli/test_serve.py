@@ -21,12 +21,12 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def read_settings(
     monkeypatch: pytest.MonkeyPatch,
-    flags: Mapping[str, str] = {},
+    flags: Mapping[str, str | None] = {},
     variables: Mapping[str, str] = {},
     config: str | None = None,
 ) -> Settings:
     """Return the settings with which `foretell serve` would start."""
-    arguments = [part for flag, value in flags.items() for part in (flag, value)]
+    arguments = [part for pair in flags.items() for part in pair if part is not None]
     with monkeypatch.context() as patched:
         for name, value in variables.items():
             patched.setenv(name, value)
@@ -67,12 +67,13 @@ def test_every_setting_can_be_set_in_each_way(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = known_settings()[name]
-    other = {"durability": "relaxed", "log_format": "json", "log_level": "error"}.get(name, "2048")
-    written = other if name == "time_scale" or setting.kind.__origin__ in {int, float} else None
+    words = {"durability": "relaxed", "log_format": "json", "log_level": "error"}
+    other = "true" if setting.is_switch else words.get(name, "2048")
+    written = other if setting.is_switch or setting.form in {"INTEGER", "NUMBER"} else None
     file = tmp_path / "live.toml"
     file.write_text(f"{name} = {written or repr(other)}\n", "utf-8")
     ways = [
-        read_settings(monkeypatch, flags={setting.flag: other}),
+        read_settings(monkeypatch, flags={setting.flag: None if setting.is_switch else other}),
         read_settings(monkeypatch, variables={setting.variable: other}),
         read_settings(monkeypatch, config=str(file)),
     ]

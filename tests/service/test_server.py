@@ -264,7 +264,8 @@ def test_the_help_tells_of_every_setting() -> None:
     words = " ".join(shown.stdout.split())
     for setting in known_settings().values():
         assert setting.flag in words
-        default = "" if setting.default is None else f"; default: {setting.default}"
+        unsaid = setting.default is None or setting.is_switch
+        default = "" if unsaid else f"; default: {setting.default}"
         assert f"[env var: {setting.variable}{default}]" in words
     assert "FORETELL_ADMIN_KEY" in words
     assert KEY not in words

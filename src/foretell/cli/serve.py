@@ -39,13 +39,15 @@ def _checked(
 def _setting_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add a flag for each setting to a command."""
     for one in reversed(known_settings().values()):
+        switch: dict[str, Any] = {"is_flag": True} if one.is_switch else {}
         command = click.option(
             one.flag,
             one.name,
-            type=click.UNPROCESSED,
+            type=click.BOOL if one.is_switch else click.UNPROCESSED,
             callback=functools.partial(_checked, one),
-            metavar=one.form,
+            metavar=None if one.is_switch else one.form,
             default=one.default,
+            **switch,
             show_default=True,
             show_envvar=True,
             help=one.description,

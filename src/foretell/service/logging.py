@@ -20,7 +20,10 @@ _BARE = re.compile(r"[^\s=\"']*")
 """What needs no quotes on a line for people."""
 
 
-def set_up_logging(level: str, *, as_json: bool) -> None:
+_access = logging.getLogger("foretell.access")
+
+
+def set_up_logging(level: str, *, as_json: bool, access_log: bool = False) -> None:
     """Send log lines to standard error, if it is open, one each; other libraries only warn."""
     handler = logging.NullHandler() if sys.stderr is None else logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if as_json else ConsoleFormatter())
@@ -28,6 +31,18 @@ def set_up_logging(level: str, *, as_json: bool) -> None:
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("foretell").setLevel(level.upper())
+    _access.setLevel(logging.INFO if access_log else logging.CRITICAL)
+
+
+def log_request(request_id: str | None, status: int, size: int, **fields: object) -> None:
+    """Log a request that was answered, with the bytes of its answer.
+
+    Its path is not logged: it may name a unit.
+    """
+    known = {name: value for name, value in fields.items() if value is not None}
+    _access.info(
+        "request", extra={"request_id": request_id, "status": status, "bytes": size, **known}
+    )
 
 
 class JsonFormatter(logging.Formatter):

@@ -2,7 +2,7 @@
 
 The first SIGTERM or Ctrl-C drains: no new connections, requests in flight are finished, the states
 of the campaigns are saved. The second stops at once, which loses nothing that was acknowledged:
-that is on disk.
+that is on disk. SIGHUP is logged: a terminal that closes stops no server.
 """
 
 from __future__ import annotations
@@ -18,14 +18,21 @@ from contextlib import closing, contextmanager
 from math import inf
 from time import monotonic
 from types import FrameType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import uvicorn
 from uvicorn.loops.auto import auto_loop_factory
 
 from foretell.errors import InvalidInput
 from foretell.service.engine import Engine
-from foretell.service.http import Limits, ShutdownMiddleware, app
+from foretell.service.http import (
+    AccessLogMiddleware,
+    Limits,
+    Metrics,
+    ShutdownMiddleware,
+    app,
+    connection_factory,
+)
 from foretell.service.log.errors import LogClosed
 from foretell.service.logging import set_up_logging
 from foretell.service.settings import Settings
@@ -58,7 +65,11 @@ def serve(
     settings: Settings, admin_key: str | None, started: Callable[[Started], None]
 ) -> signal.Signals:
     """Serve until a signal comes, and return that signal; `started` is called once it serves."""
-    set_up_logging(settings.log_level, as_json=settings.log_format == "json")
+    set_up_logging(
+        settings.log_level,
+        as_json=settings.log_format == "json",
+        access_log=settings.access_log,
+    )
     sys.setswitchinterval(SWITCH_SECONDS)
     stop = _Stop()
     with (
@@ -132,6 +143,8 @@ async def _serve(
     stop: _Stop,
     listener: socket.socket,
 ) -> None:
+    if hasattr(signal, "SIGHUP"):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _log_hangup)
     engine = await _open_engine(settings, admin_key, stop)
     if engine is None:
         return
@@ -194,6 +207,10 @@ async def _open_engine(settings: Settings, admin_key: str | None, stop: _Stop) -
     return None
 
 
+def _log_hangup() -> None:
+    logger.info("SIGHUP: nothing is read again and no file reopened, restart to change settings")
+
+
 def _announce(server: Started, started: Callable[[Started], None], db: str) -> None:
     """Announce that the server has started; if that cannot be printed, the server goes on."""
     try:
@@ -209,10 +226,14 @@ def _announce(server: Started, started: Callable[[Started], None], db: str) -> N
 
 
 def _config(engine: Engine, settings: Settings) -> uvicorn.Config:
-    limits = Limits(settings.max_body, settings.max_batch, settings.max_in_flight)
+    limits, metrics = limits_of(settings), Metrics(engine.gauges)
+    web: AccessLogMiddleware | ShutdownMiddleware = ShutdownMiddleware(app(engine, limits, metrics))
+    if settings.access_log:
+        web = AccessLogMiddleware(web)
+    connections = connection_factory(limits, metrics, access_log=settings.access_log)
     return uvicorn.Config(
-        ShutdownMiddleware(app(engine, limits)),
-        http="httptools",
+        web,
+        http=cast("type[asyncio.Protocol]", connections),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -221,6 +242,24 @@ def _config(engine: Engine, settings: Settings) -> uvicorn.Config:
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=settings.drain_seconds,
+    )
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return what may be sent, as it is set."""
+    return Limits(
+        event=settings.max_event,
+        body=settings.max_body,
+        batch=settings.max_batch,
+        in_flight=settings.max_in_flight,
+        in_flight_per_key=settings.max_in_flight_per_key,
+        header_bytes=settings.max_header_bytes,
+        headers=settings.max_headers,
+        header_seconds=settings.header_seconds,
+        body_seconds=settings.body_seconds,
+        key_requests=settings.key_requests_per_second,
+        key_bytes=settings.key_bytes_per_second,
+        key_context=settings.key_context_per_second,
     )
 
 

@@ -30,6 +30,8 @@ def _meta(must_be: str, description: str, **bounds: Any) -> Meta:
 
 _BYTES = {"ge": 1024, "le": 1 << 30}
 _SECONDS = {"gt": 0, "le": 366 * 86400}
+_BUDGET = {"gt": 0, "le": 1e12}
+_BUDGET_IS = "a number above 0, at most 1e12"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -73,14 +75,31 @@ class Settings(Struct, frozen=True, kw_only=True):
         Literal["debug", "info", "warning", "error"],
         _meta("debug, info, warning or error", "The least that is logged."),
     ] = "info"
+    access_log: Annotated[
+        bool,
+        _meta(
+            "true or false",
+            "Log every request: its id, operation, key, status, bytes and seconds.",
+        ),
+    ] = False
+    max_event: Annotated[
+        int,
+        _meta(
+            "a whole number from 1024 to 2^30",
+            "Bytes of the body of one decision or report; 413 over it.",
+            **_BYTES,
+        ),
+    ] = 1 << 15
     max_body: Annotated[
         int,
-        _meta("a whole number from 1024 to 2^30", "Bytes of a body; 413 over it.", **_BYTES),
+        _meta(
+            "a whole number from 1024 to 2^30", "Bytes of any other body; 413 over it.", **_BYTES
+        ),
     ] = 1 << 20
     max_batch: Annotated[
         int,
         _meta("a whole number from 1024 to 2^30", "Bytes of a batch; 413 over it.", **_BYTES),
-    ] = 4 << 20
+    ] = 2 << 20
     max_in_flight: Annotated[
         int,
         _meta(
@@ -90,6 +109,67 @@ class Settings(Struct, frozen=True, kw_only=True):
             le=1_000_000,
         ),
     ] = 1000
+    max_in_flight_per_key: Annotated[
+        int,
+        _meta(
+            "a whole number from 1 to 1000000",
+            "Requests of one key served at the same time; 429 over it.",
+            ge=1,
+            le=1_000_000,
+        ),
+    ] = 500
+    max_header_bytes: Annotated[
+        int,
+        _meta(
+            "a whole number from 1024 to 2^30",
+            "Bytes of the first line and the headers of a request; 431 over it.",
+            **_BYTES,
+        ),
+    ] = 1 << 16
+    max_headers: Annotated[
+        int,
+        _meta(
+            "a whole number from 8 to 10000",
+            "Headers of a request; 431 over it.",
+            ge=8,
+            le=10_000,
+        ),
+    ] = 100
+    header_seconds: Annotated[
+        float,
+        _meta(
+            "a number of seconds above 0, at most a year",
+            "How long the headers of a request may take; 408 over it.",
+            **_SECONDS,
+        ),
+    ] = 10.0
+    body_seconds: Annotated[
+        float,
+        _meta(
+            "a number of seconds above 0, at most a year",
+            "How long a body may take, and a second more for each 16 KiB; 408 over it.",
+            **_SECONDS,
+        ),
+    ] = 10.0
+    key_requests_per_second: (
+        Annotated[float, _meta(_BUDGET_IS, "Requests a second of one key; 429 over it.", **_BUDGET)]
+        | None
+    ) = None
+    key_bytes_per_second: (
+        Annotated[
+            float, _meta(_BUDGET_IS, "Bytes of bodies a second of one key; 429 over it.", **_BUDGET)
+        ]
+        | None
+    ) = None
+    key_context_per_second: (
+        Annotated[
+            float,
+            _meta(
+                _BUDGET_IS, "Bytes of stored context a second of one key; 429 over it.", **_BUDGET
+            ),
+        ]
+        | None
+    ) = None
     scrub_seconds: Annotated[
         float,
         _meta(
@@ -133,7 +213,14 @@ class SettingInfo(NamedTuple):
         """Its default, as it would be written."""
         if self.default is None:
             return "none"
+        if isinstance(self.default, bool):
+            return str(self.default).lower()
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether its flag alone switches it on."""
+        return isinstance(self.default, bool)
 
     @property
     def form(self) -> str:

@@ -51,7 +51,7 @@ class Served:
         return str(answer.json()["decision_id"])
 
 
-SMALL = Limits(body=20_000, batch=500_000, in_flight=3)
+SMALL = Limits(event=10_000, body=20_000, batch=500_000, in_flight=3)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from starlette.types import Message
 
-from foretell.service.http.bodies import MAX_DEPTH, read_body
+from foretell.service.http import handlers
+from foretell.service.http.bodies import MAX_DEPTH, MAX_LINES, MAX_VALUES, read_body
 from foretell.service.model.errors import TooLarge
 from tests.service.http.conftest import CAMPAIGN, SMALL, Served, check_problem, post
 
@@ -114,6 +115,80 @@ def test_a_context_has_a_greatest_depth(served: Served) -> None:
         assert answer.status_code == status, depth
     flat = b'{"context": {"a": [%s], "b": "%s"}}' % (b",".join([b"{}"] * 500), b"[" * 500)
     assert post(served, flat, path).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'"' + "[" * 500,
+        r'"\\", "b": "' + "[" * 500,
+        r'"\"' + "[" * 500,
+        r'"\\\"' + "[" * 500,
+        r'"' + "]" * 500 + "[" * 500,
+    ],
+)
+def test_brackets_in_a_string_are_none(served: Served, text: str) -> None:
+    served.decision()
+    path = "/v1/campaigns/hero/decisions"
+    body = f'{{"context": {{"a": {text}"}}}}'.encode()
+    assert post(served, body, path).status_code == 201
+    deep = "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1)
+    body = f'{{"context": {{"a": {text}", "z": {deep}}}}}'.encode()
+    check_problem(post(served, body, path), 400, "malformed")
+
+
+MANY = {
+    "brackets": b"[" * 400_000,
+    "objects": b'{"events": [' + b"{}" * 200_000,
+    "numbers": b'{"events": [' + b"1," * 200_000 + b"1]}",
+    "line ends": b"\n" * 400_000,
+}
+
+
+@pytest.mark.parametrize("what", list(MANY))
+@pytest.mark.parametrize("media", ["application/json", "application/x-ndjson"])
+@pytest.mark.parametrize("parts", [1, 7])
+def test_what_would_take_long_to_parse_is_not_parsed(
+    broken: Served, what: str, media: str, parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("it was parsed")
+
+    monkeypatch.setattr(handlers, "parse_json", never)
+    monkeypatch.setattr(handlers, "split_ndjson", never)
+    body, size = MANY[what], -(-len(MANY[what]) // parts)
+    content = body if parts == 1 else (body[i : i + size] for i in range(0, len(body), size))
+    answer = post(broken, content, "/v1/events/batch", **{"Content-Type": media})
+    check_problem(answer, 413, "too-large")
+    assert str(MAX_VALUES) in answer.json()["detail"]
+
+
+def test_lines_of_a_batch_are_counted_before_they_are_split(served: Served) -> None:
+    content = b"\n" * (MAX_LINES + 1)
+    answer = post(served, content, "/v1/events/batch", **{"Content-Type": "application/x-ndjson"})
+    check_problem(answer, 413, "too-large")
+    assert str(MAX_LINES + 1) in answer.json()["detail"]
+
+
+def test_a_batch_of_as_many_events_as_are_allowed_is_read_however_it_is_written(
+    served: Served,
+) -> None:
+    decision = served.decision()
+    events = [
+        {"decision_id": decision, "value": 1, "event_id": f"[{number}, {{a, b}}]"}
+        for number in range(2000)
+    ]
+    text = json.dumps({"events": events}, indent=1)
+    answer = post(served, text, "/v1/events/batch")
+    assert answer.status_code == 200, answer.text
+    assert {one["status"] for one in answer.json()["results"]} == {"accepted"}
+
+
+def test_a_decision_or_report_is_smaller_than_other_bodies(broken: Served) -> None:
+    decision = broken.decision()
+    large = json.dumps({"unit": "u", "context": {"text": "x" * 10_000}})
+    check_problem(post(broken, large, "/v1/campaigns/hero/decisions"), 413, "too-large")
+    check_problem(post(broken, large, f"/v1/decisions/{decision}/signal"), 413, "too-large")
 
 
 def test_brackets_in_a_string_without_an_end_are_read_once() -> None:

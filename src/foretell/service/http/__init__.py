@@ -4,7 +4,20 @@ A newcomer reads `routes` (what can be asked for), `endpoint` (the way of a requ
 (what each operation asks of the engine) and `problems` (the answer when something goes wrong).
 """
 
-from foretell.service.http.app import ShutdownMiddleware, app
+from foretell.service.http.app import (
+    AccessLogMiddleware,
+    ShutdownMiddleware,
+    app,
+    connection_factory,
+)
 from foretell.service.http.bodies import Limits
+from foretell.service.http.metrics import Metrics
 
-__all__ = ["Limits", "ShutdownMiddleware", "app"]
+__all__ = [
+    "AccessLogMiddleware",
+    "Limits",
+    "Metrics",
+    "ShutdownMiddleware",
+    "app",
+    "connection_factory",
+]

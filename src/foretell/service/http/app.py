@@ -1,31 +1,35 @@
-"""The HTTP application, and its answer to requests that a stopping server cancels."""
+"""The HTTP application, what it is wrapped in, and how a connection reaches it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from time import perf_counter
 
 from starlette.routing import Route, Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from foretell.service.engine import Engine
 from foretell.service.http.bodies import Limits
+from foretell.service.http.connection import Connection
 from foretell.service.http.docs_page import render_docs
-from foretell.service.http.endpoint import Resource
+from foretell.service.http.endpoint import CLIENT_GONE, Resource
 from foretell.service.http.metrics import Metrics
 from foretell.service.http.openapi import openapi_document
 from foretell.service.http.operation import AppState, Operation
 from foretell.service.http.problems import problem_response
-from foretell.service.http.responses import encode, send_response
+from foretell.service.http.responses import encode, request_id, send_response
 from foretell.service.http.routes import OPERATIONS
+from foretell.service.logging import log_request
 from foretell.service.model.errors import LogUnavailable, NotFound
 
 
-def app(engine: Engine, limits: Limits | None = None) -> Router:
+def app(engine: Engine, limits: Limits | None = None, metrics: Metrics | None = None) -> Router:
     """Return the application that serves `engine`, which the caller opens and closes."""
     document = openapi_document(OPERATIONS)
-    metrics = Metrics(engine.gauges)
+    metrics = metrics or Metrics(engine.gauges)
     state = AppState(
         engine, limits or Limits(), metrics, encode(document), render_docs(document).encode()
     )
@@ -50,6 +54,48 @@ def _not_found(otherwise: ASGIApp, done: Callable[[int, float], None]) -> ASGIAp
         await send_response(problem_response(problem), "none", scope["method"], receive, send)
 
     return answer
+
+
+def connection_factory(
+    limits: Limits, metrics: Metrics, *, access_log: bool
+) -> Callable[..., Connection]:
+    """Return what makes the protocol of each connection, as uvicorn calls it."""
+    return partial(Connection, limits, metrics.done("none"), access_log=access_log)
+
+
+class AccessLogMiddleware:
+    """Logs every request that is answered."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        """Log what `inner` answers."""
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, and log it when that is done."""
+        began, status, size = perf_counter(), CLIENT_GONE, 0
+
+        async def count_and_send(message: Message) -> None:
+            nonlocal status, size
+            status = message.get("status", status)
+            size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._inner(scope, receive, count_and_send)
+        finally:
+            operation, caller = scope.get("operation"), scope.get("caller")
+            if "refused" not in scope:  # the connection has logged it
+                log_request(
+                    request_id(scope),
+                    status,
+                    size,
+                    operation=None if operation is None else operation.name,
+                    method=scope["method"],
+                    campaign=scope.get("path_params", {}).get("campaign"),
+                    key=None if caller is None else caller.author.name,
+                    seconds=round(perf_counter() - began, 6),
+                    client=scope["client"] and scope["client"][0],
+                )
 
 
 class ShutdownMiddleware:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl
 
@@ -13,6 +13,7 @@ from starlette.types import Message, Receive
 
 from foretell.errors import UnknownName
 from foretell.protocol import RequestBody
+from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.service.model.errors import BadParameter, Malformed, TooLarge, WrongMedia
 from foretell.service.model.validation import query_errors, refuse_json
 
@@ -22,22 +23,51 @@ JSON = b"application/json"
 NDJSON = b"application/x-ndjson"
 
 Count = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0)]
 MAX_DEPTH = 64
 """Arrays and objects inside each other: 400 over it."""
+MAX_VALUES = 1 << 16
+"""Commas, opening brackets and line ends of a body, those in strings too: 413 over it. The time
+that a parser takes goes by them, and not by the bytes."""
+MAX_LINES = 4 * MAX_BATCH_EVENTS
+"""Lines of a batch, the empty ones too: 413 over it."""
 _TOO_DEEP = f"the body must have at most {MAX_DEPTH} arrays and objects inside each other"
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
-"""A string, to the end of the body where it has none, or a bracket: no byte is read twice."""
+_TOO_MANY = (
+    f"the body must have at most {MAX_VALUES} commas, opening brackets and line ends: "
+    f"send less at once"
+)
+_MARKS = b",[{\n"
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
 
 
-class Limits(Struct, frozen=True):
-    """Limits that are checked before a body is read, so none depends on its content."""
+class Limits(Struct, frozen=True, kw_only=True):
+    """What a stranger, a key and a request may take; none depends on what a body says."""
 
+    event: Count = 1 << 15
+    """Bytes of the body of one decision or report: 413 over it."""
     body: Count = 1 << 20
-    """Bytes of a body: 413 over it."""
-    batch: Count = 4 << 20
+    """Bytes of any other body: 413 over it."""
+    batch: Count = 2 << 20
     """Bytes of a batch: 413 over it."""
     in_flight: Count = 1000
     """Requests served at the same time: 429 over it."""
+    in_flight_per_key: Count = 500
+    """Of them those of one key: 429 over it."""
+    header_bytes: Count = 1 << 16
+    """Bytes until the headers end, and of what stands between the parts of a body: 431 over it."""
+    headers: Count = 100
+    """Headers of a request: 431 over it."""
+    header_seconds: Seconds = 10.0
+    """Until the headers end: 408 over it."""
+    body_seconds: Seconds = 10.0
+    """From there until the body ends, more for a large one: 408 over it."""
+    key_requests: Seconds | None = None
+    """Requests a second and key: 429 over it; None: as many as come."""
+    key_bytes: Seconds | None = None
+    """Bytes of bodies a second and key: 429 over it."""
+    key_context: Seconds | None = None
+    """Bytes of stored context a second and key: 429 over it."""
 
 
 class ClientDisconnected(Exception):
@@ -65,19 +95,30 @@ async def read_body(receive: Receive, headers: HeaderMap, limit: int) -> bytes:
     body: bytes = message.get("body", b"")
     if message.get("more_body", False):
         body = await _read_rest(receive, body, limit)
+    elif len(body) > MAX_VALUES and _count_marks(body) > MAX_VALUES:
+        raise TooLarge(_TOO_MANY)
     if len(body) > limit:
         raise _too_large(limit)
     return body
 
 
 async def _read_rest(receive: Receive, body: bytes, limit: int) -> bytes:
-    parts, size, more = [body], len(body), True
+    """Read on; each part is looked at when it comes, so that no body takes long at its end."""
+    parts, size, marks, more = [body], len(body), _count_marks(body), True
     while more and size <= limit:
         message = await next_message(receive)
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
+        part = message.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        marks += _count_marks(part)
+        if marks > MAX_VALUES:
+            raise TooLarge(_TOO_MANY)
         more = message.get("more_body", False)
     return b"".join(parts)
+
+
+def _count_marks(part: bytes) -> int:
+    return len(part) - len(part.translate(None, _MARKS))
 
 
 def _too_large(limit: int) -> TooLarge:
@@ -98,12 +139,12 @@ def check_media(headers: HeaderMap, known: tuple[bytes, ...]) -> bytes:
     return media
 
 
-def parse_json(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
+def parse_json(decoder: msgspec.json.Decoder[Any], body: bytes, *, any_depth: bool = False) -> Any:
     """Parse a JSON body: 400 if it is not JSON, 422 if its content is not allowed."""
     if not body:
         raise Malformed("the body is empty: send JSON")
     try:
-        if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+        if not any_depth and body.count(b"[") + body.count(b"{") > MAX_DEPTH:
             _check_depth(body)
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -113,15 +154,12 @@ def parse_json(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
 
 
 def _check_depth(body: bytes) -> None:
-    depth = 0
-    for token in _TOKEN.finditer(body):
-        first = body[token.start()]
-        if first in b"[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise Malformed(_TOO_DEEP)
-        elif first in b"]}":
-            depth -= 1
+    """Refuse what is too deep, without a step of Python for each bracket."""
+    unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside_strings = b"".join(unescaped.split(b'"')[::2])
+    steps = memoryview(outside_strings.translate(_STEPS, _NO_BRACKETS)).cast("b")
+    if max(accumulate(steps), default=0) > MAX_DEPTH:
+        raise Malformed(_TOO_DEEP)
 
 
 def split_ndjson(body: bytes) -> list[tuple[int, bytes]]:
@@ -130,6 +168,9 @@ def split_ndjson(body: bytes) -> list[tuple[int, bytes]]:
     >>> split_ndjson(b'{"a": 1}\r\n\n{"b": 2}')
     [(1, b'{"a": 1}'), (3, b'{"b": 2}')]
     """
+    if body.count(b"\n") > MAX_LINES:
+        lines = body.count(b"\n")
+        raise TooLarge(f"a batch must have at most {MAX_LINES} lines, got {lines}: send several")
     stripped = (line.strip() for line in body.split(b"\n"))
     return [(number, line) for number, line in enumerate(stripped, 1) if line]
 

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from foretell import protocol
 from foretell.service.engine import Engine
+from foretell.service.http.admission import KeyUse
 from foretell.service.http.bodies import (
     ClientDisconnected,
     HeaderMap,
@@ -21,13 +22,19 @@ from foretell.service.http.bodies import (
 )
 from foretell.service.http.operation import AppState, Operation, RequestContext
 from foretell.service.http.problems import error_response, problem_response
-from foretell.service.http.responses import send_response
-from foretell.service.model.errors import Forbidden, Overloaded, Unauthorized, WrongMethod
+from foretell.service.http.responses import request_id, send_response
+from foretell.service.model.errors import BadRequest, Forbidden, Unauthorized, WrongMethod
 from foretell.service.model.keys import Caller
+
+HeaderList = Sequence[tuple[bytes, bytes]]
+CLIENT_GONE = 499
+"""The status under which a request is counted whose client went away before its answer."""
+UNUSABLE_STATUSES = frozenset({400, 404, 413, 415, 422})
+"""Those of a report that would be `rejected` in a batch."""
 
 
 class Endpoint:
-    """One operation: the limit, the key, the body, the handler, the response, in this order."""
+    """One operation: the key, the limits, the body, the handler, the response, in this order."""
 
     def __init__(self, operation: Operation, state: AppState) -> None:
         """Compile what can be compiled before the first request."""
@@ -35,40 +42,53 @@ class Endpoint:
         self._state = state
         self._done = state.metrics.done(operation.name)
         self._allowed: frozenset[protocol.Scope] = frozenset({operation.scope or "admin", "admin"})
+        traffic = operation.scope in {"decide", "feedback"}
+        self._admin_waits = traffic
+        self._is_report = operation.scope == "feedback" and operation.reads == "parsed"
         whole = operation.reads == "bytes"
-        self._limit = state.limits.batch if whole else state.limits.body
+        limits = state.limits
+        self._limit = limits.batch if whole else limits.event if traffic else limits.body
         self._decoder = msgspec.json.Decoder(operation.request or Any)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         began = perf_counter()
         state, operation = self._state, self._operation
-        state.in_flight += 1
+        scope["operation"] = operation
+        use: KeyUse | None = None
         try:
             try:
                 headers, params = dict(scope["headers"]), scope["path_params"]
-                caller = None if operation.scope is None else self._let_in(headers, params)
+                caller: Caller | None = None
+                if operation.scope is not None:
+                    caller = scope["caller"] = self._let_in(headers, scope["headers"], params)
+                    if self._admin_waits or "admin" not in caller.scopes:
+                        use = state.admission.enter(caller)
                 query = operation.query and parse_query(operation.query, scope["query_string"])
-                body = None if operation.request is None else await self._body(headers, receive)
+                body = None
+                if operation.request is not None:
+                    body = await self._body(headers, receive, use)
                 context = RequestContext(
                     state, state.engine, params, scope, body, query, receive, caller
                 )
                 response = await operation.handler(context)
             except ClientDisconnected:
-                self._done(499, perf_counter() - began)
+                self._done(scope.get("refused", CLIENT_GONE), perf_counter() - began)
                 return
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a response
-                response = error_response(error, operation.name)
+                response = error_response(error, operation.name, request_id(scope))
+                if self._is_report and response.status in UNUSABLE_STATUSES:
+                    state.metrics.feedback["rejected"] += 1
             self._done(response.status, perf_counter() - began)
             await send_response(response, operation.name, scope["method"], receive, send)
         finally:
-            state.in_flight -= 1
+            if use is not None:
+                state.admission.leave(use)
 
-    def _let_in(self, headers: HeaderMap, params: Mapping[str, str]) -> Caller:
-        state = self._state
-        if state.in_flight > state.limits.in_flight:
-            raise Overloaded("too many requests are being served: try again soon")
-        caller = check_key(state.engine, headers.get(b"authorization"), self._allowed)
+    def _let_in(self, headers: HeaderMap, listed: HeaderList, params: Mapping[str, str]) -> Caller:
+        if len(headers) != len(listed):
+            _refuse_two_keys(listed)
+        caller = check_key(self._state.engine, headers.get(b"authorization"), self._allowed)
         if caller.campaign is not None:
             self._check_campaign(caller.campaign, params)
         return caller
@@ -91,15 +111,26 @@ class Endpoint:
                 f"use a key for that one"
             )
 
-    async def _body(self, headers: HeaderMap, receive: Receive) -> Any:
-        operation = self._operation
+    async def _body(self, headers: HeaderMap, receive: Receive, use: KeyUse | None) -> Any:
+        operation, admission = self._operation, self._state.admission
         if operation.reads == "stream":
             return check_media(headers, operation.media)
         body = await read_body(receive, headers, self._limit)
+        if use is not None and admission.has_budgets:
+            admission.take_body(use, body)
         if not body and operation.optional:
             return operation.request()
         media = check_media(headers, operation.media)
-        return parse_json(self._decoder, body) if operation.reads == "parsed" else (media, body)
+        parsed = parse_json(self._decoder, body) if operation.reads == "parsed" else (media, body)
+        if use is not None and admission.has_budgets:
+            admission.take_context(use, getattr(parsed, "context", None))
+        return parsed
+
+
+def _refuse_two_keys(listed: HeaderList) -> None:
+    sent = sum(name == b"authorization" for name, _ in listed)
+    if sent > 1:
+        raise BadRequest(f"the header Authorization came {sent} times: send one key")
 
 
 def check_key(engine: Engine, sent: bytes | None, allowed: frozenset[protocol.Scope]) -> Caller:

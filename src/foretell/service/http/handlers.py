@@ -63,7 +63,7 @@ async def batch(context: RequestContext) -> Response:
             if receipt.status == "rejected":
                 receipt.detail = f"line {number}: {receipt.detail}"
     else:
-        receipts = await _take_in(context, parse_json(_batch_decoder, body).events)
+        receipts = await _take_in(context, parse_json(_batch_decoder, body, any_depth=True).events)
     counters = context.state.metrics.feedback
     for receipt in receipts:
         counters[receipt.status] += 1

@@ -45,8 +45,8 @@ def problems_of(operation: Operation) -> list[type[problems.RequestProblem]]:
     """List what may go wrong with an operation, in the order of the statuses."""
     found: set[type[problems.RequestProblem]] = {problems.Internal, *operation.raises}
     if operation.scope is not None:
-        found |= {problems.Unauthorized, problems.Forbidden, problems.Overloaded}
-        found |= {problems.LogUnavailable}
+        found |= {problems.BadRequest, problems.Unauthorized, problems.Forbidden}
+        found |= {problems.Overloaded, problems.OverBudget, problems.LogUnavailable}
     if operation.request is not None:
         found |= {problems.Malformed, problems.TooLarge, problems.WrongMedia, problems.Unusable}
     if operation.query is not None:

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope
 
 from foretell import protocol
 from foretell.service.engine import Engine
+from foretell.service.http.admission import Admission
 from foretell.service.http.bodies import JSON, Limits, NoQuery
 from foretell.service.http.metrics import Metrics
 from foretell.service.http.responses import Response
@@ -25,7 +26,7 @@ DECISION = "/v1/decisions/{decision}"
 class AppState:
     """What all requests have in common."""
 
-    __slots__ = ("docs_page", "document", "engine", "in_flight", "limits", "metrics")
+    __slots__ = ("admission", "docs_page", "document", "engine", "limits", "metrics")
 
     def __init__(
         self, engine: Engine, limits: Limits, metrics: Metrics, document: bytes, docs_page: bytes
@@ -36,7 +37,7 @@ class AppState:
         self.metrics = metrics
         self.document = document
         self.docs_page = docs_page
-        self.in_flight = 0
+        self.admission = Admission(limits)
 
 
 class RequestContext(NamedTuple):

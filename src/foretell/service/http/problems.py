@@ -40,7 +40,7 @@ def problem_response(problem: RequestProblem, *headers: tuple[bytes, bytes]) -> 
     return Response(problem.status, encode(body), extra, PROBLEM)
 
 
-def error_response(error: Exception, operation: str) -> Response:
+def error_response(error: Exception, operation: str, request_id: str | None = None) -> Response:
     """Return the response to what was raised; what nobody foresaw is logged and not shown."""
     if isinstance(error, LogClosed):
         error = LogUnavailable(str(error))
@@ -50,9 +50,9 @@ def error_response(error: Exception, operation: str) -> Response:
         error = StoredDamage(str(error))
     if isinstance(error, RequestProblem):
         if error.status == 500:
-            log_failure(error, operation)
+            log_failure(error, operation, request_id)
         return problem_response(error)
     if isinstance(error, InvalidInput | UnknownName | DamagedFile):
         return problem_response(Unusable(str(error)))
-    log_failure(error, operation)
+    log_failure(error, operation, request_id)
     return problem_response(Internal("the service failed at this request: its log says where"))

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, NamedTuple
 
 import msgspec
-from starlette.types import Receive, Send
+from starlette.types import Receive, Scope, Send
 
 from foretell.service.log.errors import storage_error
 
@@ -89,10 +89,17 @@ async def _wait_for_disconnect(receive: Receive) -> None:
         pass
 
 
-def log_failure(error: BaseException, operation: str) -> None:
+def request_id(scope: Scope) -> str | None:
+    """Return the id of a request; None where no connection of ours gave it one."""
+    given: bytes | None = scope.get("request_id")
+    return None if given is None else given.decode("ascii")
+
+
+def log_failure(error: BaseException, operation: str, request_id: str | None = None) -> None:
     """Log where an error arose and of which kind it is: its message may quote the request."""
     where = "".join(traceback.format_tb(error.__traceback__))
-    _log.error("%s failed with %s at\n%s", operation, type(error).__qualname__, where)
+    extra = {} if request_id is None else {"request_id": request_id}
+    _log.error("%s failed with %s at\n%s", operation, type(error).__qualname__, where, extra=extra)
 
 
 class FileStream:

@@ -18,7 +18,7 @@ class RequestProblem(ForetellError):
     name: ClassVar[str] = "problem"
     title: ClassVar[str] = "The request cannot be done"
     status: ClassVar[int] = 400
-    retry_after: ClassVar[int | None] = None
+    retry_after: int | None = None
 
     def __init__(
         self, detail: str, *, field: str | None = None, errors: Iterable[FieldError] = ()
@@ -26,6 +26,13 @@ class RequestProblem(ForetellError):
         """Take a sentence, and the field that it is about, or what is wrong with each field."""
         super().__init__(detail)
         self.errors = list(errors) if field is None else [FieldError(field, detail)]
+
+
+class BadRequest(RequestProblem):
+    """What came is no HTTP, or says two things at once."""
+
+    name = "bad-request"
+    title = "The request cannot be read"
 
 
 class Malformed(RequestProblem):
@@ -67,6 +74,14 @@ class WrongMethod(RequestProblem):
     status = 405
 
 
+class TimedOut(RequestProblem):
+    """The rest of a request did not come in time."""
+
+    name = "timeout"
+    title = "The request did not come in time"
+    status = 408
+
+
 class Conflict(RequestProblem):
     """The request does not fit the present state."""
 
@@ -89,6 +104,14 @@ class TooLarge(RequestProblem):
     name = "too-large"
     title = "The request is too large"
     status = 413
+
+
+class AddressTooLong(RequestProblem):
+    """The address of a request is longer than any that is known."""
+
+    name = "address-too-long"
+    title = "The address is too long"
+    status = 414
 
 
 class WrongMedia(RequestProblem):
@@ -122,6 +145,28 @@ class Overloaded(RequestProblem):
     title = "Too many requests at once"
     status = 429
     retry_after = 1
+
+
+class OverBudget(RequestProblem):
+    """The key has used up what it may use in a second."""
+
+    name = "over-budget"
+    title = "The key has used up its budget"
+    status = 429
+    retry_after = 1
+
+    def __init__(self, detail: str, retry_after: int) -> None:
+        """Say after how many seconds there will be something to use again."""
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class HeadersTooLarge(RequestProblem):
+    """There are more headers, or longer ones, than are read."""
+
+    name = "headers-too-large"
+    title = "The headers are too large"
+    status = 431
 
 
 class Internal(RequestProblem):

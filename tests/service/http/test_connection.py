@@ -1,0 +1,418 @@
+"""Whatever a stranger sends, and however slowly, the connection answers in words and closes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+
+import pytest
+import uvloop
+
+from foretell import protocol
+from foretell.service.http import Limits, endpoint
+from foretell.service.http import connection as rules
+from foretell.service.http.exchange import head_of
+from tests.service.http.fake_engine import FakeEngine
+from tests.service.http.raw_server import (
+    HEAD,
+    KEYED,
+    RawServer,
+    answers,
+    one_answer,
+    raw_server,
+)
+
+LOOPS = pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+QUICK = Limits(header_seconds=0.2, body_seconds=0.2)
+CHUNKED = KEYED + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def served(
+    work: Callable[[RawServer], Awaitable[None]], limits: Limits | None = None, run: object = None
+) -> None:
+    async def whole() -> None:
+        async with raw_server(limits) as server:
+            await work(server)
+
+    (run or asyncio.run)(whole())  # type: ignore[operator]
+
+
+async def pour(server: RawServer, begin: bytes, part: bytes, most: int = 64 << 20) -> int:
+    """Send without end; return how much was sent when the server had enough."""
+    _, writer = await server.connect()
+    writer.write(begin)
+    sent = 0
+    try:
+        async with asyncio.timeout(20):
+            while sent < most:
+                writer.write(part)
+                await writer.drain()
+                sent += len(part)
+    except ConnectionError:
+        pass
+    finally:
+        writer.transport.abort()
+    return sent
+
+
+ENDLESS = {
+    "headers": (HEAD, b"X-Header: something\r\n" * 3000),
+    "header": (HEAD + b"X-Long: ", b"x" * 65536),
+    "name of a header": (HEAD, b"x" * 65536),
+    "address": (b"GET /", b"x" * 65536),
+    "method": (b"", b"G" * 65536),
+    "line ends": (b"", b"\r\n" * 32768),
+    "trailers": (CHUNKED + b"0\r\n", b"X-Trailer: something\r\n" * 3000),
+    "trailer": (CHUNKED + b"0\r\nX-Long: ", b"x" * 65536),
+    "chunk extension": (CHUNKED + b"2;x=", b"x" * 65536),
+    "body without a key": (HEAD + b"Content-Length: 99999999999\r\n\r\n", b"x" * 65536),
+    "waiting requests": (b"", b"GET /livez HTTP/1.1\r\n\r\n" * 3000),
+}
+
+
+@LOOPS
+@pytest.mark.parametrize("what", list(ENDLESS))
+def test_what_has_no_end_is_cut_off(
+    what: str, run: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "LINGER_SECONDS", 0.05)
+    begin, part = ENDLESS[what]
+
+    async def work(server: RawServer) -> None:
+        assert await pour(server, begin, part) < 64 << 20
+
+    served(work, run=run)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "name"),
+    [
+        (b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\n\r\n", 414, "address-too-long"),
+        (HEAD + b"X: y\r\n" * 100 + b"\r\n", 431, "headers-too-large"),
+        (HEAD + b"X: " + b"y" * 70_000 + b"\r\n\r\n", 431, "headers-too-large"),
+        (CHUNKED + b"0\r\n" + b"X: y\r\n" * 100 + b"\r\n", 431, "headers-too-large"),
+        (CHUNKED + b"2;" + b"x" * 140_000 + b"\r\n{}\r\n0\r\n\r\n", 413, "too-large"),
+        (b"nonsense\r\n\r\n", 400, "bad-request"),
+        (b"FETCH / HTTP/1.1\r\n\r\n", 400, "bad-request"),
+        (b"GET / HTTP/9.9\r\n\r\n", 400, "bad-request"),
+        (b"GET /\xff HTTP/1.1\r\n\r\n", 400, "bad-request"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "bad-request"),
+        (HEAD + b"Content-Length: many\r\n\r\n", 400, "bad-request"),
+        (HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n", 400, "bad-request"),
+        (HEAD + b"bad header\r\n\r\n", 400, "bad-request"),
+        (CHUNKED + b"zz\r\n{}\r\n", 400, "bad-request"),
+        (KEYED + b"Upgrade: h2c\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\n{}", 400,
+         "bad-request"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_said_in_words(sent: bytes, status: int, name: str) -> None:
+    async def work(server: RawServer) -> None:
+        (answer,) = await server.send(sent)
+        detail = answer.check_problem(status, name)
+        assert ": " in detail
+        assert not {"llhttp", "Expected", "callback"} & set(detail.split())
+        assert answer.headers["connection"] == "close"
+        assert server.counted("none", status) or server.counted("decide", status)
+
+    served(work)
+
+
+def test_as_much_as_is_allowed_is_read() -> None:
+    async def work(server: RawServer) -> None:
+        many = b"".join(b"X-%d: y\r\n" % number for number in range(95))
+        sent = KEYED + many + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"
+        (answer,) = await server.send(sent)
+        assert answer.status == 201
+        long = b"X-Long: " + b"y" * 60_000 + b"\r\n"
+        (answer,) = await server.send(KEYED + long + b"Connection: close\r\n\r\n")
+        assert answer.status == 201
+
+    served(work)
+
+
+def test_a_body_in_tiny_chunks_is_read_and_its_trailers_are_not_headers() -> None:
+    body = json.dumps({"context": {"text": "x" * 20_000}}).encode()
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+    trailers = b"0\r\nAuthorization: Bearer ftk_admin\r\n\r\n"
+
+    async def work(server: RawServer) -> None:
+        (answer,) = await server.send(CHUNKED + chunks + trailers + b"GET bad", close=True)
+        assert answer.status == 201
+
+    served(work)
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [([b"GET /livez HTTP/1.1\r\n", b"Host: "], "timeout"), ([CHUNKED, b"2\r\n{"], "timeout")],
+)
+def test_what_does_not_come_in_time_is_408(parts: list[bytes], name: str) -> None:
+    async def work(server: RawServer) -> None:
+        (answer,) = await server.send(*parts)
+        answer.check_problem(408, name)
+
+    served(work, QUICK)
+
+
+@pytest.mark.parametrize("drip", [b"", b"\r\n", b"X: y\r\n"], ids=["nothing", "lines", "headers"])
+def test_a_connection_that_drips_is_closed_all_the_same(drip: bytes) -> None:
+    async def work(server: RawServer) -> None:
+        reader, writer = await server.connect()
+        if drip == b"X: y\r\n":
+            writer.write(b"GET /livez HTTP/1.1\r\n")
+
+        async def go_on() -> None:
+            while True:
+                await asyncio.sleep(0.02)
+                writer.write(drip)
+
+        going = asyncio.create_task(go_on())
+        try:
+            await answers(reader)
+        finally:
+            going.cancel()
+            writer.close()
+
+    served(work, QUICK)
+
+
+def test_a_large_body_is_given_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes for twice the time that a body has, and one byte a second would not do."""
+    monkeypatch.setattr(rules, "BYTES_A_SECOND", 1000)
+    body = json.dumps({"context": {"text": "x" * 8_000}}).encode()
+
+    async def work(server: RawServer) -> None:
+        reader, writer = await server.connect()
+        writer.write(KEYED + b"Content-Length: %d\r\n\r\n" % len(body))
+        for start in range(0, len(body), 1000):
+            writer.write(body[start : start + 1000])
+            await asyncio.sleep(0.05)
+        answer = await one_answer(reader)
+        assert answer is not None
+        assert answer.status == 201
+        writer.close()
+
+    served(work, Limits(body_seconds=0.2))
+
+
+def test_an_answer_that_takes_long_is_not_hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    decide = FakeEngine.decide
+
+    async def slow(
+        self: FakeEngine, campaign: str, request: protocol.DecisionRequest
+    ) -> tuple[protocol.DecisionAnswer, bool]:
+        await asyncio.sleep(0.6)
+        return await decide(self, campaign, request)
+
+    monkeypatch.setattr(FakeEngine, "decide", slow)
+
+    async def work(server: RawServer) -> None:
+        (answer,) = await server.send(KEYED + b"Content-Length: 2\r\nConnection: close\r\n\r\n{}")
+        assert answer.status == 201
+
+    served(work, QUICK)
+
+
+@LOOPS
+@pytest.mark.parametrize("requests", [1, 3])
+def test_a_client_that_closed_its_side_gets_its_answers(run: object, requests: int) -> None:
+    async def work(server: RawServer) -> None:
+        sent = (KEYED + b"Content-Length: 2\r\n\r\n{}") * requests
+        found = await server.send(sent, close=True)
+        assert [one.status for one in found] == [201] * requests
+
+    served(work, run=run)
+
+
+@LOOPS
+def test_a_client_that_closed_amid_its_body_is_gone(run: object) -> None:
+    async def work(server: RawServer) -> None:
+        assert await server.send(KEYED + b"Content-Length: 9\r\n\r\n{", close=True) == []
+        while not server.counted("decide", 499):  # noqa: ASYNC110  (nobody says when)
+            await asyncio.sleep(0.01)
+
+    served(work, run=run)
+
+
+def test_answers_come_before_the_refusal_of_what_follows() -> None:
+    async def work(server: RawServer) -> None:
+        first = KEYED + b"Content-Length: 2\r\n\r\n{}"
+        found = await server.send(first + first + b"nonsense\r\n\r\n")
+        assert [one.status for one in found] == [201, 201, 400]
+        found = await server.send(first + CHUNKED + b"zz\r\n")
+        assert [one.status for one in found] == [201, 400]
+
+    served(work)
+
+
+@pytest.mark.parametrize("protocol_name", [b"websocket", b"h2c"])
+def test_an_upgrade_is_answered_as_if_it_were_none_and_not_logged(
+    protocol_name: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "uvicorn")
+    upgrade = b"GET /livez HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n" % protocol_name
+    last = b"GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n"
+
+    async def work(server: RawServer) -> None:
+        found = await server.send(upgrade + upgrade + last)
+        assert [one.status for one in found] == [200, 200, 200]
+        await server.send(b"nonsense\r\n\r\n")
+
+    served(work)
+    assert [one for one in caplog.records if one.name.startswith("uvicorn")] == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [(b"req-7f.3:a/B+=", True), (b"x" * 128, True), (b"x" * 129, False), (b"a b", False),
+     (b"\xc3\xa9", False), (b"", False)],
+)  # fmt: skip
+def test_every_answer_has_the_id_of_its_request(sent: bytes, kept: bool) -> None:
+    ask = b"GET %s HTTP/1.1\r\nX-Request-Id: " + sent + b"\r\n%s\r\n"
+
+    async def work(server: RawServer) -> None:
+        found = await server.send(
+            ask % (b"/livez", b"")
+            + ask % (b"/nothing", b"")
+            + ask % (b"/v1/campaigns", b"Host: here\r\nbad header\r\n")
+        )
+        assert [one.status for one in found] == [200, 404, 400]
+        ids = [one.headers["x-request-id"] for one in found]
+        assert (ids == [sent.decode("latin-1").lower()] * 3) == kept
+        assert kept or len(set(ids)) == 3
+
+    served(work)
+
+
+def test_a_failure_outside_of_every_operation_is_a_problem_too(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It fails after the answer has begun, of which nothing is on its way yet."""
+
+    async def fail(response: object, *_: object) -> None:
+        await _[-1]({"type": "http.response.start", "status": 201, "headers": []})  # type: ignore[operator]
+        raise KeyError("nobody foresaw this")
+
+    monkeypatch.setattr(endpoint, "send_response", fail)
+
+    async def work(server: RawServer) -> None:
+        (answer,) = await server.send(KEYED + b"\r\n" + b"GET /livez HTTP/1.1\r\n\r\n")
+        answer.check_problem(500, "internal")
+
+    served(work)
+    assert "Exception in ASGI application" in caplog.text
+
+
+def test_a_header_with_a_line_end_is_not_sent() -> None:
+    with pytest.raises(RuntimeError, match="line end"):
+        head_of(200, [(b"location", b"/x\r\nset-cookie: y")])
+    assert head_of(200, [(b"a", b"b"), (b"c", b"d")]) == b"HTTP/1.1 200 OK\r\na: b\r\nc: d\r\n\r\n"
+
+
+def test_head_and_streams_have_an_id_too() -> None:
+    async def work(server: RawServer) -> None:
+        key = b"Authorization: Bearer ftk_read\r\nX-Request-Id: r7\r\n\r\n"
+        for ask in (b"HEAD /livez", b"GET /v1/campaigns/hero/export"):
+            reader, writer = await server.connect()
+            writer.write(ask + b" HTTP/1.1\r\n" + key)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200")
+            assert b"x-request-id: r7\r\n" in head
+            writer.close()
+
+    served(work)
+
+
+def test_two_keys_are_refused() -> None:
+    async def work(server: RawServer) -> None:
+        twice = KEYED + b"authorization: Bearer ftk_admin\r\nConnection: close\r\n\r\n"
+        (answer,) = await server.send(twice)
+        assert answer.check_problem(400, "bad-request") == (
+            "the header Authorization came 2 times: send one key"
+        )
+        other = KEYED + b"X: 1\r\nX: 2\r\nConnection: close\r\n\r\n"
+        (answer,) = await server.send(other)
+        assert answer.status == 201
+
+    served(work)
+
+
+def test_half_sent_bodies_take_neither_the_place_of_others_nor_of_administrators() -> None:
+    """More than all places are asked for: one key gets its share, and in time gives it back."""
+    half = HEAD.replace(b"campaigns/hero/decisions", b"events/batch")
+    half += b"Authorization: Bearer ftk_feedback\r\nContent-Type: application/json\r\n"
+    half += b"Content-Length: 100\r\n\r\n{"
+    limits = Limits(in_flight=40, in_flight_per_key=20, body_seconds=0.5)
+
+    async def work(server: RawServer) -> None:
+        crowd = [await server.connect() for _ in range(41)]
+        for _, writer in crowd:
+            writer.write(half)
+        refused = [reader for reader, _ in crowd[20:]]
+        for reader in refused:
+            answer = await one_answer(reader)
+            assert answer is not None
+            assert "of this key" in answer.check_problem(429, "overloaded")
+        close = b"Connection: close\r\n\r\n"
+        (decided,) = await server.send(KEYED + close)
+        assert decided.status == 201
+        admin = b"GET /v1/keys HTTP/1.1\r\nAuthorization: Bearer ftk_admin\r\n" + close
+        (listed,) = await server.send(admin)
+        assert listed.status == 200
+        for reader, _ in crowd[:20]:
+            answer = await one_answer(reader)
+            assert answer is not None
+            answer.check_problem(408, "timeout")
+        whole = half.replace(b": 100", b": 13\r\nConnection: close") + b'"events":[]}'
+        (again,) = await server.send(whole)
+        assert again.status == 422
+        assert server.counted("batch", 408)
+        for _, writer in crowd:
+            writer.close()
+
+    served(work, limits)
+
+
+def test_a_client_that_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "STALL_SECONDS", 0.2)
+
+    async def work(server: RawServer) -> None:
+        reader, writer = await server.connect()
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        ask = b"GET /docs HTTP/1.1\r\n\r\n"
+        async with asyncio.timeout(20):
+            while server.state.connections or not server.state.total_requests:
+                if not writer.transport.is_closing():
+                    writer.write(ask)
+                await asyncio.sleep(0.001)
+        writer.close()
+        assert reader is not None
+
+    served(work)
+
+
+def test_an_access_log_says_who_asked_what(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "foretell.access")
+    sent = KEYED + b"X-Request-Id: r1\r\nContent-Length: 2\r\n\r\n{}"
+
+    async def work() -> None:
+        async with raw_server(access_log=True) as server:
+            await server.send(sent + b"GET /nothing HTTP/1.1\r\n\r\nnonsense\r\n\r\n")
+            await server.send(KEYED + b"Content-Length: 9\r\n\r\n{", close=True)
+            while len(caplog.records) < 4:  # noqa: ASYNC110  (nobody says when)
+                await asyncio.sleep(0.01)
+
+    asyncio.run(work())
+    lines = [vars(one) for one in caplog.records]
+    decided, refused, unknown, gone = sorted(lines, key=lambda line: int(line["status"]))
+    assert decided["request_id"] == "r1"
+    assert decided["status"] == 201
+    assert decided["bytes"] > 50
+    assert decided["seconds"] > 0
+    shown = [decided[name] for name in ("operation", "method", "campaign", "key", "client")]
+    assert shown == ["decide", "POST", "hero", "decide", "127.0.0.1"]
+    assert (unknown["status"], "operation" in unknown) == (404, False)
+    assert (refused["status"], refused["client"]) == (400, "127.0.0.1")
+    assert (gone["status"], gone["operation"]) == (499, "decide")
