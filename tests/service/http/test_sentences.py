@@ -30,7 +30,7 @@ def with_body() -> list[Operation]:
 
 
 def path_of(operation: Operation, decision: str) -> str:
-    values = {"campaign": "hero", "action": "a", "decision": decision, "key_id": "k1"}
+    values = {"campaign": "hero", "action": "a", "decision": decision, "key_id": "k1", "secret": 0}
     return operation.path.format(**values)
 
 
@@ -94,7 +94,7 @@ def test_every_other_refusal_is_a_sentence(served: Served) -> None:
 
 
 def check_refusals(served: Served, operation: Operation) -> None:
-    unknown = {"campaign": "heros", "action": "z", "decision": "d" * 60, "key_id": "z"}
+    unknown = {"campaign": "heros", "action": "z", "decision": "d" * 60, "key_id": "z", "secret": 9}
     path = operation.path.replace("{unit:path}", "u").format(**unknown)
     answers = [
         served.call(operation.method, path, content=b"{}", headers={"Content-Type": "text/plain"}),

@@ -40,7 +40,8 @@ class Access:
         if new.campaign is not None and new.campaign not in self.runtime.by_name:
             raise Unusable(
                 f"there is no campaign {new.campaign!r} for a key to be for: make it first, or "
-                f"leave campaign out for a key for all of them"
+                f"leave campaign out for a key for all of them",
+                field="campaign",
             )
         key, expires = new_key(), self._expiry(new.expires_at)
         event = key_event(key, new.name, tuple(new.scopes), new.campaign, expires, by)
@@ -56,12 +57,14 @@ class Access:
         if expires is None:
             raise Unusable(
                 f"expires_at must be a time with its zone as in 2026-01-31T12:00:00Z, "
-                f"got {written!r}"
+                f"got {written!r}",
+                field="expires_at",
             )
         if expires <= now:
             raise Unusable(
                 f"expires_at must lie in the future, got {written!r} at "
-                f"{format_timestamp(now)}: give a later time, or leave it out"
+                f"{format_timestamp(now)}: give a later time, or leave it out",
+                field="expires_at",
             )
         return expires
 
