@@ -12,6 +12,7 @@ import pytest
 from foretell import protocol
 from foretell.service.log.errors import Damaged
 from foretell.service.model import errors as problems
+from foretell.service.model.events import Author
 from tests.service.http.conftest import CAMPAIGN, Served, check_problem, post
 from tests.service.http.fake_engine import FakeEngine
 
@@ -65,7 +66,9 @@ def test_a_closed_log_is_503_and_not_ready(broken: Served) -> None:
 def test_an_unknown_failure_says_nothing_and_logs_where(
     broken: Served, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(self: FakeEngine, campaign: protocol.NewCampaign) -> protocol.CampaignView:
+    async def fail(
+        self: FakeEngine, campaign: protocol.NewCampaign, by: Author | None
+    ) -> protocol.CampaignView:
         raise KeyError(campaign.name)
 
     monkeypatch.setattr(FakeEngine, "create", fail)
