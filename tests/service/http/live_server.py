@@ -22,7 +22,7 @@ CAMPAIGN = protocol.NewCampaign("home-hero", ["editorial-pick", "sale"], ["none"
 
 
 def guard(engine: Engine) -> None:
-    """Let an engine keep its first key and its first campaign, whatever is tried on it."""
+    """Let an engine keep its first key, secret and campaign, whatever is tried on it."""
 
     async def revoke_key(key_id: str, by: Author | None = None) -> None:
         """Revoke any key but the first."""
@@ -41,6 +41,15 @@ def guard(engine: Engine) -> None:
             raise Conflict("the first campaign stays")
         return await engine.admin.set_status(name, status, version, by)
 
+    async def retire_secret(
+        number: int, *, with_ids: bool, by: Author | None = None
+    ) -> protocol.SecretView:
+        """Retire any secret with its ids but the first, which has signed the ids in use."""
+        if with_ids and number == 0:
+            raise Conflict("the ids of the first secret stay")
+        return await engine.access.retire_secret(number, with_ids=with_ids, by=by)
+
+    engine.retire_secret = retire_secret
     engine.revoke_key = revoke_key
     engine.set_status = set_status
 

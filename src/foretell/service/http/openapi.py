@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -13,6 +13,7 @@ from foretell.service.http.bodies import JSON
 from foretell.service.http.operation import Operation, Success
 from foretell.service.http.problems import PROBLEM
 from foretell.service.model import errors as problems
+from foretell.service.model.decision_id import LAST_SECRET
 
 _REF = "#/components/schemas/{name}"
 _PARAMETERS: dict[str, tuple[Any, str]] = {
@@ -21,6 +22,10 @@ _PARAMETERS: dict[str, tuple[Any, str]] = {
     "decision": (protocol.Id, "The decision_id that came with the decision."),
     "unit": (protocol.Id, "The unit, as it was sent with decisions."),
     "key_id": (protocol.Id, "The id of the key, not the key."),
+    "secret": (
+        Annotated[int, msgspec.Meta(ge=0, le=LAST_SECRET)],
+        "The number of the secret: how many there were before it.",
+    ),
 }
 _HEADERS = {
     "ETag": ('The version of the campaign, for If-Match: `"17"`.', {"type": "string"}),
