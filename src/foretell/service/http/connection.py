@@ -200,7 +200,6 @@ class Connection(RequestReader):
             self.transport.write(self._last_answer(problem))
         if self.transport.can_write_eof():
             self.transport.write_eof()
-        self.flow.pause_reading()
         self.timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
     def _last_answer(self, problem: RequestProblem) -> bytes:
