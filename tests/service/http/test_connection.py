@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
+import struct
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -47,9 +49,9 @@ async def pour(server: RawServer, begin: bytes, part: bytes, most: int = 64 << 2
     try:
         async with asyncio.timeout(20):
             while sent < most:
-                writer.write(part)
+                writer.write(part * 4)
                 await writer.drain()
-                sent += len(part)
+                sent += 4 * len(part)
     except ConnectionError:
         pass
     finally:
@@ -75,7 +77,10 @@ ENDLESS = {
 @LOOPS
 @pytest.mark.parametrize("what", list(ENDLESS))
 def test_what_has_no_end_is_cut_off(
-    what: str, run: object, monkeypatch: pytest.MonkeyPatch
+    what: str,
+    run: object,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(rules, "LINGER_SECONDS", 0.05)
     begin, part = ENDLESS[what]
@@ -84,6 +89,7 @@ def test_what_has_no_end_is_cut_off(
         assert await pour(server, begin, part) < 64 << 20
 
     served(work, run=run)
+    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
 @pytest.mark.parametrize(
@@ -401,12 +407,17 @@ def test_an_access_log_says_who_asked_what(caplog: pytest.LogCaptureFixture) -> 
         async with raw_server(access_log=True) as server:
             await server.send(sent + b"GET /nothing HTTP/1.1\r\n\r\nnonsense\r\n\r\n")
             await server.send(KEYED + b"Content-Length: 9\r\n\r\n{", close=True)
-            while len(caplog.records) < 4:  # noqa: ASYNC110  (nobody says when)
+            (answer,) = await server.send(CHUNKED + b"zz\r\n")
+            while len(caplog.records) < 5:  # noqa: ASYNC110  (nobody says when)
                 await asyncio.sleep(0.01)
+            assert answer.headers["x-request-id"] in {
+                vars(one)["request_id"] for one in caplog.records
+            }
 
     asyncio.run(work())
     lines = [vars(one) for one in caplog.records]
-    decided, refused, unknown, gone = sorted(lines, key=lambda line: int(line["status"]))
+    lines.sort(key=lambda line: (line["status"], line.get("operation", "")))
+    decided, refused, broken, unknown, gone = lines
     assert decided["request_id"] == "r1"
     assert decided["status"] == 201
     assert decided["bytes"] > 50
@@ -415,4 +426,21 @@ def test_an_access_log_says_who_asked_what(caplog: pytest.LogCaptureFixture) -> 
     assert shown == ["decide", "POST", "hero", "decide", "127.0.0.1"]
     assert (unknown["status"], "operation" in unknown) == (404, False)
     assert (refused["status"], refused["client"]) == (400, "127.0.0.1")
+    assert (broken["status"], broken["operation"], broken["key"]) == (400, "decide", "decide")
     assert (gone["status"], gone["operation"]) == (499, "decide")
+
+
+def test_a_connection_that_was_reset_is_forgotten() -> None:
+    async def work(server: RawServer) -> None:
+        reader, writer = await server.connect()
+        writer.write(b"GET /livez HTTP/1.1\r\n\r\n")
+        assert await one_answer(reader) is not None
+        (connection,) = server.state.connections
+        at_once = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+        writer.close()
+        while server.state.connections:  # noqa: ASYNC110  (nobody says when)
+            await asyncio.sleep(0.01)
+        assert connection.timeout_keep_alive_task is None  # type: ignore[union-attr]
+
+    served(work)

@@ -84,18 +84,17 @@ class AccessLogMiddleware:
             await self._inner(scope, receive, count_and_send)
         finally:
             operation, caller = scope.get("operation"), scope.get("caller")
-            if "refused" not in scope:  # the connection has logged it
-                log_request(
-                    request_id(scope),
-                    status,
-                    size,
-                    operation=None if operation is None else operation.name,
-                    method=scope["method"],
-                    campaign=scope.get("path_params", {}).get("campaign"),
-                    key=None if caller is None else caller.author.name,
-                    seconds=round(perf_counter() - began, 6),
-                    client=scope["client"] and scope["client"][0],
-                )
+            log_request(
+                request_id(scope),
+                scope.get("refused", status),
+                size,
+                operation=None if operation is None else operation.name,
+                method=scope["method"],
+                campaign=scope.get("path_params", {}).get("campaign"),
+                key=None if caller is None else caller.author.name,
+                seconds=round(perf_counter() - began, 6),
+                client=scope["client"] and scope["client"][0],
+            )
 
 
 class ShutdownMiddleware:

@@ -68,6 +68,7 @@ class Connection(RequestReader):
     def connection_lost(self, exc: Exception | None) -> None:
         """End; whoever waits for more of a body is told."""
         self.stop_timer()
+        self._unset_keepalive_if_required()  # uvicorn keeps what was reset until it fires
         self.resume_writing()
         super().connection_lost(exc)
 
@@ -187,6 +188,7 @@ class Connection(RequestReader):
         """Refuse a request whose body the application waits for, and which counts it."""
         cycle = self.cycle
         cycle.disconnected = True
+        self.request_id = cycle.scope["request_id"]  # type: ignore[typeddict-item]
         cycle.scope["refused"] = problem.status  # type: ignore[typeddict-unknown-key]
         cycle.message_event.set()
         self._close_with(None if cycle.response_started else problem)
@@ -200,14 +202,13 @@ class Connection(RequestReader):
             self.transport.write(self._last_answer(problem))
         if self.transport.can_write_eof():
             self.transport.write_eof()
-        self.flow.pause_reading()
         self.timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
     def _last_answer(self, problem: RequestProblem) -> bytes:
         request_id = self.request_id or new_request_id()
         response = problem_response(problem)
         assert isinstance(response.content, bytes)  # noqa: S101  (that of a problem)
-        if self._log_refusals:
+        if self._log_refusals and "refused" not in (self.scope or ()):
             client = self.client and self.client[0]
             size = len(response.content)
             log_request(request_id.decode("ascii"), problem.status, size, client=client)
