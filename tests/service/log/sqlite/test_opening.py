@@ -17,6 +17,7 @@ from foretell.service.log.errors import Damaged
 from foretell.service.log.open import back_up_log, open_log, restore_log
 from foretell.service.log.sqlite import lock as locks
 from foretell.service.log.sqlite.lock import FileLock
+from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.model.events import moment
 from tests.service.log.engines import ADMIN, accepted, decide, read_all
 from tests.service.log.machine import START, Machine
@@ -104,15 +105,21 @@ def test_a_reader_that_closes_the_database_keeps_nobody_out(
     assert len(waits) == 3
 
 
-def test_a_journal_of_another_database_is_not_mixed_with_it(tmp_path: Path) -> None:
-    """A copy that was put under a journal from before is refused, and both stay as they are."""
+def test_a_journal_is_not_mixed_with_a_database_from_before(tmp_path: Path) -> None:
+    """A copy that was put under a later journal is refused, and both stay as they are."""
     path, journal = tmp_path / "a.db", tmp_path / "a.db-wal"
     asyncio.run(write(path))
-    back_up_log(str(path), str(tmp_path / "copy.db"))
+    shutil.copyfile(path, tmp_path / "copy.db")
 
     async def crash() -> None:
-        log = await open_log(str(path))
-        await accepted(log, *[ADMIN] * 500)
+        log = SqliteLog(str(path))
+        writer = log._database._writer
+        writer.checkpoint_pages = 1
+        await accepted(log, *[ADMIN] * 400)
+        await accepted(log, ADMIN)
+        writer.checkpoint_pages = 1000
+        await accepted(log, *[ADMIN] * 5)
+        await accepted(log, *[ADMIN] * 5)
         shutil.copyfile(journal, tmp_path / "kept")
         await log.close()
 
