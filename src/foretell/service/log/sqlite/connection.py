@@ -190,9 +190,10 @@ def _refuse_old_format(connection: apsw.Connection, path: str) -> None:
 
 
 def _prepare(connection: apsw.Connection) -> None:
-    with connection:
-        connection.execute(SCHEMA)
-        connection.execute("INSERT OR IGNORE INTO meta VALUES ('log_format', ?)", (LOG_FORMAT,))
+    connection.execute("BEGIN")  # if it fails, the connection is closed
+    connection.execute(SCHEMA)
+    connection.execute("INSERT OR IGNORE INTO meta VALUES ('log_format', ?)", (LOG_FORMAT,))
+    connection.execute("COMMIT")
 
 
 def _check_format(connection: apsw.Connection, path: str) -> None:
@@ -285,11 +286,10 @@ def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
         )
     clock = Clock(stream.mark, scale or marked or 1.0, meta.get("time_origin"))
     if scale is not None and marked is None:
-        with writer:
-            writer.execute(
-                "INSERT INTO meta VALUES ('time_scale', ?), ('time_origin', ?)",
-                (float(scale), clock.origin),
-            )
+        writer.execute(
+            "INSERT INTO meta VALUES ('time_scale', ?), ('time_origin', ?)",
+            (float(scale), clock.origin),
+        )
     try:
         clock.now()
     except LogClosed as error:
