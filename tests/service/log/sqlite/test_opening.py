@@ -44,14 +44,14 @@ def test_a_second_server_is_refused_under_any_name(tmp_path: Path) -> None:
         (tmp_path / "folder").symlink_to(tmp_path)
         (tmp_path / "b.db").symlink_to(tmp_path / "a.db")
         (tmp_path / "c.db").hardlink_to(tmp_path / "a.db")
-        for name in ("a.db", "b.db", "folder/a.db", "folder/b.db"):
+        for name in ("a.db", "b.db", "folder/a.db", "folder/b.db", "c.db"):
             with pytest.raises(InvalidInput, match="another process writes"):
                 await open_log(str(tmp_path / name))
+        await accepted(log, ADMIN)
+        await log.close()
         with pytest.raises(InvalidInput, match=r"2 names \(hard links\)"):
             await open_log(str(tmp_path / "c.db"))
-        await accepted(log, ADMIN)
         (tmp_path / "c.db").unlink()
-        await log.close()
         assert await count(tmp_path / "b.db") == 1
 
     asyncio.run(run())
@@ -66,8 +66,10 @@ def test_a_file_is_locked_by_whatever_name_and_without_its_lock(tmp_path: Path) 
         with closing(apsw.Connection(str(tmp_path / "a.db"))) as reader:
             assert reader.execute("SELECT count(*) FROM events").get == 1  # nobody is kept out
         (tmp_path / "a.db.lock").unlink()
-        with pytest.raises(InvalidInput, match="another process writes"):
-            await open_log(str(tmp_path / "a.db"))
+        with log.scratch_folder() as in_use:
+            with pytest.raises(InvalidInput, match="another process writes"):
+                await open_log(str(tmp_path / "a.db"))
+            assert os.listdir(in_use) == []  # noqa: PTH208  (it is there)
         (tmp_path / "a.db").rename(tmp_path / "b.db")
         with pytest.raises(InvalidInput, match="another process writes"):
             await open_log(str(tmp_path / "b.db"))

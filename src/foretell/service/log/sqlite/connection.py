@@ -241,8 +241,7 @@ def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connection
     """Open a database, making it where there is none, and sync what a crash left."""
     refuse_orphan_journal(path)
     refuse_second_name(path)
-    if Path(path).exists():
-        refuse_used_file(path)
+    refuse_used_file(path)
     lost = count_lost_transactions(path)
     rewrite_journal(path, vfs)
     writer, lock = connect(path, write=True, vfs=vfs), None
