@@ -206,10 +206,11 @@ def _refuse_old_format(connection: apsw.Connection, path: str) -> None:
 
 
 def _prepare(connection: apsw.Connection) -> None:
-    with connection:
-        connection.execute(SCHEMA)
-        if not connection.execute("SELECT count(*) FROM meta").get:
-            write_settings(connection, log_format=LOG_FORMAT)
+    connection.execute("BEGIN")  # if it fails, the connection is closed
+    connection.execute(SCHEMA)
+    if not connection.execute("SELECT count(*) FROM meta").get:
+        write_settings(connection, log_format=LOG_FORMAT)
+    connection.execute("COMMIT")
 
 
 def _check_format(connection: apsw.Connection, path: str) -> None:
@@ -260,8 +261,7 @@ def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connection
     """Open a database, making it where there is none, and sync what a crash left."""
     refuse_orphan_journal(path)
     refuse_second_name(path)
-    if Path(path).exists():
-        refuse_used_file(path)
+    refuse_used_file(path)
     lost = count_lost_transactions(path)
     rewrite_journal(path, vfs)
     writer, lock = connect(path, write=True, vfs=vfs), None
@@ -304,8 +304,7 @@ def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
         )
     clock = Clock(stream.mark, scale or marked or 1.0, settings.get("time_origin"))
     if scale is not None and marked is None:
-        with writer:
-            write_settings(writer, time_scale=float(scale), time_origin=clock.origin)
+        write_settings(writer, time_scale=float(scale), time_origin=clock.origin)
     try:
         clock.now()
     except LogClosed as error:

@@ -28,7 +28,7 @@ from foretell.service.log.sqlite.connection import (
     damage_wrapped,
     open_connections,
 )
-from foretell.service.log.sqlite.lock import Lock
+from foretell.service.log.sqlite.lock import Lock, refuse_used_file
 from foretell.service.log.sqlite.names import Names
 from foretell.service.log.sqlite.restore import remove_leftovers
 from foretell.service.log.sqlite.stream import write_stream
@@ -74,6 +74,7 @@ class Database:
         """Whether the log is closed because a commit takes too long."""
         self._lock = Lock(path)
         try:
+            refuse_used_file(path)  # else they may not be left over, but in use
             remove_leftovers(path)
             opened = open_connections(path, relaxed=relaxed, vfs=vfs)
             try:

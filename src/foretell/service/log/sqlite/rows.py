@@ -93,8 +93,9 @@ def read_settings(connection: apsw.Connection) -> dict[str, Any]:
 
 
 def write_settings(connection: apsw.Connection, **settings: str | float) -> None:
-    """Store settings, in place of those before."""
-    for name, value in settings.items():
-        connection.execute(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (name, value, row_checksum(name, value))
-        )
+    """Store settings, in place of those before: all of them, or none."""
+    rows = ", ".join(["(?, ?, ?)"] * len(settings))
+    values = [(name, value, row_checksum(name, value)) for name, value in settings.items()]
+    connection.execute(
+        f"INSERT OR REPLACE INTO meta VALUES {rows}", [one for row in values for one in row]
+    )
