@@ -13,6 +13,8 @@ SPECS = [
     "nsd-ucrl2(window=50, tight=True)",
     "nsd-kl",
     "nsd-kl(window=50)",
+    "nsd-kl(level='ln t')",
+    "nsd-kl(window=50, level='ln t')",
     "nsd-kl-glr",
     "nsd-kl-glr(local=True, reseed=False, forced=0)",
     "nsd-kl-glr(robust=True)",

@@ -9,6 +9,7 @@ True
 from foretell.theory.bounds import Bound, stationary_bound, switching_bound
 from foretell.theory.gaps import Difficulty, bad_probabilities, difficulty, gaps
 from foretell.theory.horizon import first_useful_horizon
+from foretell.theory.instance_constants import InstanceConstant, instance_constant
 from foretell.theory.lower_bounds import LowerBound, lower_bound
 from foretell.theory.measured import paid_regret, paid_widths, stable_rounds
 from foretell.theory.problem_dependent import BadRounds, bad_rounds, problem_dependent_bound
@@ -31,6 +32,7 @@ __all__ = [
     "Constants",
     "Difficulty",
     "ExperimentsWindow",
+    "InstanceConstant",
     "LowerBound",
     "Setting",
     "Terms",
@@ -43,6 +45,7 @@ __all__ = [
     "first_useful_horizon",
     "gap_window",
     "gaps",
+    "instance_constant",
     "law_radius_constant",
     "lower_bound",
     "paid_regret",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from foretell.types import Bools, Floats
 
-HALVINGS = 100
+HALVINGS = 56
 _EDGE = np.geomspace(1e-12, 1e-2, 60)
 _INSIDE = np.linspace(0.0, 1.0, 301)[4:-4]
 GRID: Floats = np.unique(np.concatenate([_EDGE, _INSIDE, 1.0 - _EDGE]))
@@ -173,7 +173,7 @@ class _Curve:
                 yield self._with_leader(int(leader), x)
 
     def _leader_roots(self, leader: int) -> list[float]:
-        """Return every x at which this leader balances the constraint."""
+        """Return every x at which this leader balances the constraint and cannot do better."""
         others = np.delete(self.folds, leader)
         lowest = max(self.top, self.task.best, float(others.max()))
         start = self._turn(leader)
@@ -192,7 +192,8 @@ class _Curve:
         def balance(x: Floats) -> Floats:
             return self._balance(0.0, self._height(leader, x), leader, x)
 
-        return rising_zeros(balance, start + (1.0 - start) * GRID)
+        points = np.minimum(start + (1.0 - start) * GRID, np.nextafter(1.0, 0.0))
+        return rising_zeros(balance, np.unique(points))
 
     def _without_leader(self, lowest: float, above: float) -> Floats:
         step = np.array([above])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from foretell.types import Bools, Floats
 
-HALVINGS = 200
+HALVINGS = 64
 """Halvings of an interval of logarithms after which a root is as sharp as its function."""
 FARTHEST = 60.0
 """The largest ln(z - max v) that is searched: beyond it q and p cannot be told apart."""

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 
 CLOSE = 1e-9
 """Lower and upper ends this close, relatively, are one number."""
-TURNS = 200
+TURNS = 60
+"""Usual problems need one to ten; the ends say how far apart they are where this is not enough."""
 SMALLEST_SHARE = 1e-11
-"""An action's plays are never below this share of all, so that every logarithm is finite."""
+"""No action's plays cost less than this share of all, so that every logarithm is finite."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _search(  # noqa: PLR0913  the problem, split as the caller has it
     columns: list[Floats] = []
     turn = 0
     for turn in range(1, TURNS + 1):
-        plays = np.maximum(plays, SMALLEST_SHARE * plays.sum())
+        plays = np.maximum(plays, SMALLEST_SHARE * float(missing @ plays) / missing)
         found = [
             cheapest_alternative(Task(laws, row, theta, off, best, plays))
             for row in range(len(laws))
