@@ -39,6 +39,8 @@ _EDGE = np.geomspace(1e-12, 1e-2, 60)
 _INSIDE = np.linspace(0.0, 1.0, 301)[4:-4]
 GRID: Floats = np.unique(np.concatenate([_EDGE, _INSIDE, 1.0 - _EDGE]))
 """Where in (0, 1), stretched over a leader's range, changes of sign are looked for."""
+ALMOST = 1.0 - 2.0**-53
+"""The largest number below 1: theta' = 1 is seen through by one reward that does not come."""
 FINER: Floats = np.linspace(0.0, 1.0, 65)
 """Where a grid comes close to 0 without a change of sign, the place is looked at again."""
 
@@ -69,92 +71,94 @@ def cheapest_alternative(task: Task) -> Floats:
 
 
 class _Curve:
-    """The stationary points for one action."""
+    """The stationary points for one action; theta' is kept as its rise above theta."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.law = task.laws[task.row]
-        self.weight: Floats = np.maximum(
-            self.law, task.plays @ task.laws / task.plays[task.row]
-        )
+        self.weight: Floats = np.maximum(self.law, task.plays @ task.laws / task.plays[task.row])
         """M_s; it cannot be below p_s."""
         self.free = task.off & (self.weight == 0.0)
         """Off signals that nobody shows: their theta' = 1 costs nothing."""
-        self.moving = task.off & ~self.free & (self.law > 0.0) & (task.theta < 1.0)
-        self.base: Floats = np.where(self.free, 1.0, task.theta)
-        self.top = float(self.base.max())
-        self.folds = np.array([self._fold(s) for s in range(self.law.size)])
+        self.theta: Floats = np.where(self.free, 1.0, task.theta)
+        self.room = 1.0 - self.theta
+        self.leaders = task.off & ~self.free & (self.theta < 1.0)
+        self.moving = self.leaders & (self.law > 0.0)
+        self.top = float(self.theta.max())
+        self.folds = np.array([self._fold(signal) for signal in range(self.law.size)])
 
     def _turn(self, signal: int) -> float:
-        """Return the x at which a signal's smaller root meets its larger one, 1 if none does.
+        """Return the rise at which a signal's smaller root meets its larger one.
 
-        With theta = 0 the smaller root is always 0, even where M = p and every x has the same z.
+        All its room if they never meet. With theta = 0 the smaller root is always 0, even where
+        M = p and every rise has the same z.
         """
         spare = float(self.weight[signal] - self.law[signal])
-        theta = float(self.task.theta[signal])
-        square = theta * (1.0 - theta) * float(self.law[signal])
+        square = float(self.theta[signal] * self.room[signal] * self.law[signal])
         if square == 0.0:
-            return theta
-        if spare * (1.0 - theta) ** 2 <= square:
-            return 1.0
-        return theta + math.sqrt(square / spare)
+            return 0.0
+        if spare * self.room[signal] ** 2 <= square:
+            return float(self.room[signal])
+        return math.sqrt(square / spare)
 
-    def _height(self, signal: int, x: Floats) -> Floats:
-        """Return the z at which x is a root of this signal."""
-        theta, law, weight = self.task.theta[signal], self.law[signal], self.weight[signal]
-        if law == 0.0:
-            return x
-        if theta == 0.0:
-            height: Floats = x + (law / weight) * (1.0 - x)
-            return height
-        height = x + law * x * (1.0 - x) / (weight * (x - theta))
+    def _height(self, signal: int, rise: Floats) -> Floats:
+        """Return the z - theta at which this rise is a root of its signal."""
+        if self.law[signal] == 0.0:
+            return rise
+        factor = self.law[signal] / self.weight[signal] * (self.room[signal] - rise)
+        if self.theta[signal] > 0.0:
+            factor = factor * (1.0 + self.theta[signal] / rise)
+        height: Floats = rise + factor
         return height
 
     def _fold(self, signal: int) -> float:
         """Return the smallest z at which a moving signal has a smaller root."""
         if not self.moving[signal]:
             return -math.inf
-        return float(self._height(signal, np.array([self._turn(signal)]))[0])
+        height = self._height(signal, np.array([self._turn(signal)]))
+        return float(self.theta[signal] + height[0])
 
-    def _followers(self, z: Floats) -> Floats:
-        """Return theta' of every signal as a follower, (signals, len(z))."""
-        theta = self.base[:, None]
+    def _follow(self, lowest: float, above: Floats) -> tuple[Floats, Floats]:
+        """Return the rises of followers at z = lowest + above, and their z - theta'.
+
+        Both are (signals, len(above)). A rise u solves (M - p) u² - b u + p theta (1 - theta) = 0
+        with b = M (z - theta) - p (1 - 2 theta); the smaller root is written without a difference.
+        """
+        height = (lowest - self.theta)[:, None] + above
         spare = (self.weight - self.law)[:, None]
-        middle = self.weight[:, None] * (z + theta) - self.law[:, None]
-        last = self.weight[:, None] * theta * z
+        last = (self.law * self.theta * self.room)[:, None]
+        middle = self.weight[:, None] * height - (self.law * (self.room - self.theta))[:, None]
         root = np.sqrt(np.maximum(0.0, middle * middle - 4.0 * spare * last))
-        below = np.where(self.moving[:, None] & (theta > 0.0), middle + root, 1.0)
-        smaller = np.clip(2.0 * last / below, theta, 1.0)
-        found: Floats = np.where(self.moving[:, None] & (theta > 0.0), smaller, theta)
+        rising = self.moving[:, None] & (last > 0.0) & (middle > 0.0)
+        smaller = 2.0 * last / np.where(rising, middle + root, 1.0)
+        most = np.minimum(self.room[:, None] * ALMOST, height * ALMOST)
+        rise: Floats = np.where(rising, np.minimum(smaller, most), 0.0)
+        return rise, height - rise
+
+    def _push(self, leader: int, rise: Floats) -> Floats:
+        """Return M (x - theta) / (x (1 - x)), which for a leader is q / (z - rho*)."""
+        share = rise / (self.theta[leader] + rise)
+        push: Floats = self.weight[leader] * share / (self.room[leader] - rise)
+        return push
+
+    def _balance(self, lowest: float, above: Floats) -> Floats:
+        """Return (q·theta' - rho*) / (z - rho*) at z = lowest + above, without a leader."""
+        rise, distance = self._follow(lowest, above)
+        return self._pulls(rise, distance).sum(axis=0)
+
+    def _pulls(self, rise: Floats, distance: Floats) -> Floats:
+        """Return each signal's part of the balance, as a follower."""
+        pulls = self.law[:, None] * ((self.theta - self.task.best)[:, None] + rise)
+        with np.errstate(divide="ignore"):  # the highest value may have mass at distance 0
+            np.divide(pulls, distance, out=pulls, where=pulls != 0.0)
+        found: Floats = pulls
         return found
 
-    def _distances(self, lowest: float, above: Floats, values: Floats) -> Floats:
-        """Return z - theta' at z = lowest + above, exact for signals that do not move."""
-        moved = lowest + above - values
-        still = lowest - self.base[:, None] + above
-        distances: Floats = np.where(self.moving[:, None], moved, still)
-        return distances
-
-    def _balance(
-        self, lowest: float, above: Floats, leader: int = -1, x: Floats | None = None
-    ) -> Floats:
-        """Return (q·theta' - rho*) / (z - rho*) at z = lowest + above, a leader standing at x."""
-        values = self._followers(lowest + above)
-        distances = self._distances(lowest, above, values)
-        shown = self.law > 0.0
-        total = np.zeros_like(above)
-        if x is not None:
-            shown = shown & (np.arange(self.law.size) != leader)
-            total = self._push(leader, x) * (x - self.task.best)
-        with np.errstate(divide="ignore"):
-            parts = self.law[shown, None] * (values[shown] - self.task.best) / distances[shown]
-        balance: Floats = total + parts.sum(axis=0)
-        return balance
-
-    def _push(self, leader: int, x: Floats) -> Floats:
-        """Return M (x - theta) / (x (1 - x)), which for a leader is q / (z - rho*)."""
-        rise: Floats = self.weight[leader] * (1.0 - self.task.theta[leader] / x) / (1.0 - x)
-        return rise
+    def _leader_balance(self, leader: int, rise: Floats) -> Floats:
+        """Return the same with a leader at this rise."""
+        pulls = self._pulls(*self._follow(float(self.theta[leader]), self._height(leader, rise)))
+        pulls[leader] = self._push(leader, rise) * (self.theta[leader] - self.task.best + rise)
+        return pulls.sum(axis=0)
 
     def candidates(self) -> Iterator[Floats]:
         """Yield the information of a play of each action, for every stationary point."""
@@ -168,19 +172,19 @@ class _Curve:
                 yield self._without_leader(lowest, falling_root(alone, closed=False))
             elif lowest == self.top:
                 yield self._without_leader(lowest, 0.0)
-        for leader in np.flatnonzero(self.task.off & ~self.free & (self.task.theta < 1.0)):
-            for x in self._leader_roots(int(leader)):
-                yield self._with_leader(int(leader), x)
+        for leader in np.flatnonzero(self.leaders).tolist():
+            for rise in self._leader_rises(leader):
+                yield self._with_leader(leader, rise)
 
-    def _leader_roots(self, leader: int) -> list[float]:
-        """Return every x at which this leader balances the constraint and cannot do better."""
+    def _leader_rises(self, leader: int) -> list[float]:
+        """Return every rise at which this leader balances the constraint and cannot do better."""
         others = np.delete(self.folds, leader)
-        lowest = max(self.top, self.task.best, float(others.max()))
-        start = self._turn(leader)
-        if lowest >= 1.0 or start >= 1.0:
+        lowest = max(self.top, self.task.best, float(others.max())) - float(self.theta[leader])
+        start, room = self._turn(leader), float(self.room[leader])
+        if lowest >= room or start >= room:
             return []
         if float(self._height(leader, np.array([start]))[0]) < lowest:
-            low, high = start, 1.0
+            low, high = start, room
             for _ in range(HALVINGS):
                 middle = 0.5 * (low + high)
                 if float(self._height(leader, np.array([middle]))[0]) < lowest:
@@ -188,37 +192,32 @@ class _Curve:
                 else:
                     high = middle
             start = high
-
-        def balance(x: Floats) -> Floats:
-            return self._balance(0.0, self._height(leader, x), leader, x)
-
-        points = np.minimum(start + (1.0 - start) * GRID, np.nextafter(1.0, 0.0))
-        return rising_zeros(balance, np.unique(points))
+        points = np.minimum(start + (room - start) * GRID, room * ALMOST)
+        return rising_zeros(lambda rise: self._leader_balance(leader, rise), np.unique(points))
 
     def _without_leader(self, lowest: float, above: float) -> Floats:
-        step = np.array([above])
-        values = self._followers(lowest + step)
-        distances = self._distances(lowest, step, values)
-        return self._information(values[:, 0], distances[:, 0], lowest - self.task.best + above)
+        rise, distance = self._follow(lowest, np.array([above]))
+        return self._information(rise[:, 0], distance[:, 0], lowest - self.task.best + above)
 
-    def _with_leader(self, leader: int, x: float) -> Floats:
-        place = np.array([x])
-        height = self._height(leader, place)
-        values = self._followers(height)
-        distances = self._distances(0.0, height, values)
-        values[leader] = x
-        distances[leader] = self.law[leader] / self._push(leader, place)
-        return self._information(values[:, 0], distances[:, 0], float(height[0]) - self.task.best)
+    def _with_leader(self, leader: int, rise: float) -> Floats:
+        place = np.array([rise])
+        lowest, height = float(self.theta[leader]), self._height(leader, place)
+        rises, distance = self._follow(lowest, height)
+        rises[leader] = rise
+        distance[leader] = self.law[leader] / self._push(leader, place)
+        whole = lowest - self.task.best + float(height[0])
+        return self._information(rises[:, 0], distance[:, 0], whole)
 
-    def _information(self, values: Floats, distances: Floats, whole: float) -> Floats:
-        """Return what a play of each action says against theta' = values and its best q."""
+    def _information(self, rise: Floats, distance: Floats, whole: float) -> Floats:
+        """Return what a play of each action says against these theta' and the best q for them."""
         task = self.task
         shown = self.law > 0.0
-        below = values[shown] - task.best
-        divergence = mean_log(self.law[shown], below, distances[shown], whole)
-        costs = np.zeros_like(values)
-        for signal in np.flatnonzero(task.off & ~self.free):
-            costs[signal] = bernoulli_kl(float(task.theta[signal]), float(values[signal]))
+        below = (self.theta - task.best + rise)[shown]
+        divergence = mean_log(self.law[shown], below, distance[shown], whole)
+        costs = np.zeros_like(rise)
+        for signal in np.flatnonzero(self.leaders):
+            theta = float(self.theta[signal])
+            costs[signal] = bernoulli_kl(theta, min(theta + float(rise[signal]), ALMOST))
         information: Floats = task.laws @ costs
         information[task.row] += max(0.0, divergence)
         return information

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from foretell.types import Bools, Floats
 
+NEGLIGIBLE = 1e-15
+"""Probabilities below this are rounding where only their size matters, not whether they are 0."""
 CLOSE = 1e-9
 """Lower and upper ends this close, relatively, are one number."""
 TURNS = 60
@@ -101,6 +103,7 @@ def instance_constant(
     if highest - best <= NO_GAP:  # then every signal of a best action has this very value
         best = highest
     losing, missing = rows[~optimal], best - means[~optimal]
+    losing[losing < NEGLIGIBLE] = 0.0
     if best >= 1.0 - NO_GAP or losing.size == 0:
         return _result(optimal, off, [0.0] * 5, np.zeros(len(losing)), 0)
     known = np.array([known_theta_information(row, values, best) for row in losing])
@@ -171,7 +174,7 @@ def _search(  # noqa: PLR0913  the problem, split as the caller has it
             break
         if turn % 2:
             plays = 0.5 * (plays + good)
-    return lower, good, turn
+    return min(lower, upper), good, turn
 
 
 def packing_optimum(columns: Floats, room: Floats) -> tuple[float, Floats]:

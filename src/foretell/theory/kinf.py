@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from foretell.policies.parts.bernoulli_kl import bernoulli_kl
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,7 +29,7 @@ def kinf(law: Floats, values: Floats, level: float) -> float:
     """Return Kinf(p; v, x): 0 where the mean is x already, inf where no q reaches x.
 
     >>> round(kinf(np.array([0.1, 0.4, 0.5]), np.array([0.8, 0.4, 0.2]), 0.7), 4)
-    1.0906
+    1.1481
     >>> kinf(np.array([0.5, 0.5]), np.array([0.2, 0.4]), 0.4)
     inf
     """
@@ -99,4 +97,5 @@ def separate_information(law: Floats, theta: Floats, off: Bools, best: float) ->
 
 def rewards_only_information(law: Floats, theta: Floats, best: float) -> float:
     """Return kl(rho_a, rho*), all that a reward says to who does not look at signals."""
-    return bernoulli_kl(float(law @ theta), best)
+    mean = float(law @ theta)
+    return kinf(np.array([mean, 1.0 - mean]), np.array([1.0, 0.0]), best)
