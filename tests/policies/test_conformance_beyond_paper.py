@@ -72,6 +72,7 @@ def test_gaussian_rewards_are_learned(spec: str) -> None:
     [
         "nsd-kl(window=0)",
         "nsd-kl(delta=0)",
+        "nsd-kl(level='ln')",
         "nsd-kl-glr(forced=-1)",
         "nsd-kl-glr(local=1)",
         "nsd-psrl-cp(coupling=2)",

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from foretell.cli.output import print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from foretell.theory import InstanceConstant, Setting
     from foretell.worlds import Scenario
 
+Command = TypeVar("Command", bound="Callable[..., object]")
 PAPER = {"horizon": 8000, "actions": 4, "signals": 3, "switches": 3, "delay": 500}
 _OTHERWISE = "Default: that of the scenario, else {}."
 
 
-def _size(name: str, words: str) -> Any:
+def _size(name: str, words: str) -> Callable[[Command], Command]:
     text = f"{words} {_OTHERWISE.format(PAPER[name])}"
     return click.option(f"--{name}", type=int, default=None, help=text)
 
@@ -36,7 +39,7 @@ def _size(name: str, words: str) -> Any:
 @click.option("--smallest-gap", type=float, default=None, help="Smallest gap, for Theorem 3.")
 @click.option("--smallest-probability", type=float, default=None, help="p_min, for Theorem 3.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every digit of it.")
-def bounds(  # noqa: PLR0913  click passes each option
+def bounds(
     name: str | None,
     horizon: int | None,
     actions: int | None,
@@ -58,7 +61,7 @@ def bounds(  # noqa: PLR0913  click passes each option
     that no good policy avoids in the long run, told theta, with signals, and without, and so what
     signals are worth there.
     """
-    from foretell.theory import Setting
+    from foretell.theory import Setting, conjectured_order
 
     given = {"horizon": horizon, "actions": actions, "signals": signals}
     given |= {"switches": switches, "delay": delay}
@@ -70,11 +73,19 @@ def bounds(  # noqa: PLR0913  click passes each option
         sizes |= {"horizon": rounds, "switches": changes, "delay": _delay(world)}
         sizes |= {"actions": world.actions, "signals": world.signals}
     sizes |= {size: value for size, value in given.items() if value is not None}
-    setting = Setting(**sizes, delta=delta)
+    setting = Setting(
+        horizon=sizes["horizon"],
+        actions=sizes["actions"],
+        signals=sizes["signals"],
+        switches=sizes["switches"],
+        delay=sizes["delay"],
+        delta=delta,
+    )
     upper = _upper(setting, window, largest_gap, smallest_gap, smallest_probability)
     lower = _lower(setting)
     if as_json:
         answer: dict[str, Any] = {"sizes": sizes, "upper": upper, "lower": lower}
+        answer |= {"conjectured_order": conjectured_order(setting)}
         if name is not None:
             answer |= {"scenario": name, "constants": [_as_json(*one) for one in found]}
         click.echo(json.dumps(answer, indent=2))
@@ -99,7 +110,7 @@ def _scenario(name: str) -> tuple[Scenario, int, int]:
 def _delay(world: Scenario) -> int:
     """Return the largest mean delay of a signal: the theorems are about a constant one."""
     delays = world.delay if isinstance(world.delay, tuple) else (world.delay,)
-    means = [one.mean() for one in delays]  # type: ignore[union-attr]  # a scenario's are families
+    means = [one.mean() for one in delays]
     return round(max([mean for mean in means if math.isfinite(mean)], default=0.0))
 
 
@@ -145,9 +156,11 @@ def _upper(
 
     promised = {}
     for constants in ("literal", "tight"):
-        chosen = replace(setting, constants=constants)  # type: ignore[arg-type]
-        theorem, bound = ("1", stationary_bound) if setting.switches == 0 else ("2", switching_bound)
-        promised[f"Theorem {theorem}, {constants}"] = bound(chosen, window)
+        chosen = replace(setting, constants=constants)
+        if setting.switches == 0:
+            promised[f"Theorem 1, {constants}"] = stationary_bound(chosen, window)
+        else:
+            promised[f"Theorem 2, {constants}"] = switching_bound(chosen, window)
         if smallest_gap is not None and smallest_probability is not None:
             promised[f"Theorem 3, {constants}"] = problem_dependent_bound(
                 chosen, smallest_gap, smallest_probability, window
@@ -227,14 +240,16 @@ def _print_constants(name: str, found: list[tuple[int, InstanceConstant]]) -> No
         )
         for first, one in found
     ]
-    columns = ("from round", "told theta", "with signals", "rewards only", "ratio")
-    columns += ("plays per ln T", "signals no best action shows")
+    columns = ["from round", "told theta", "with signals", "rewards only", "ratio"]
+    columns += ["plays per ln T", "signals no best action shows"]
     title = f"Regret per ln T in the long run: {name}, each law as if it stayed"
     print_table(title, columns, rows, as_json=False)
     ratios = [one.ratio for _, one in found if one.ratio is not None]
-    if ratios:
-        least, most = f"{min(ratios):.3g}", f"{max(ratios):.3g}"
-        words = f"{least} times" if least == most else f"{least} to {most} times"
-        click.echo(f"What signals are worth in the long run: {words} less regret.\n")
+    least, most = (f"{min(ratios):.3g}", f"{max(ratios):.3g}") if ratios else ("", "")
+    if not ratios:
+        words = "nothing, for every constant is 0"
+    elif most == "1":
+        words = "nothing, a reward says as much"
     else:
-        click.echo("Nothing has to be learned for ever here: every constant is 0.\n")
+        words = f"{least if least == most else f'{least} to {most}'} times less regret"
+    click.echo(f"What signals are worth in the long run: {words}.\n")

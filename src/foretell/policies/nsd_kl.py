@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from foretell.policies.verbs import (
 )
 from foretell.types import Bools, Floats, Ints, Problem
 
-Level: TypeAlias = Literal["delta", "ln t"]
+LEVELS = ("delta", "ln t")
 """How surely a bound holds: with probability delta at all times, or ever more surely."""
 
 
@@ -71,13 +71,13 @@ class NsdKl(Spec):
 
     window: int | None = None
     delta: float = 0.1
-    level: Level = option("delta")
+    level: str = option("delta")
 
     def __post_init__(self) -> None:
         """Check the fields."""
         check_window(self.window)
         check_delta(self.delta)
-        if self.level not in get_args(Level):
+        if self.level not in LEVELS:
             raise InvalidInput(
                 f"level must be 'delta' or 'ln t', got {self.level!r}: 'delta' is the proved one"
             )

@@ -170,7 +170,7 @@ class _Curve:
         if lowest > self.task.best:  # else every value stays below rho*
             if alone(0.0) > 0.0:
                 yield self._without_leader(lowest, falling_root(alone, closed=False))
-            elif lowest == self.top:
+            elif lowest == self.top or lowest >= 1.0:  # the rest of q's mass is on that value
                 yield self._without_leader(lowest, 0.0)
         for leader in np.flatnonzero(self.leaders).tolist():
             for rise in self._leader_rises(leader):

@@ -77,6 +77,7 @@ def bad_probabilities(laws: npt.ArrayLike, theta: npt.ArrayLike, epsilon: float)
 
 
 def checked_laws(laws: npt.ArrayLike, theta: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return laws as (segments, actions, signals) and theta, refusing what is none."""
     laws = np.asarray(laws, np.float64)
     theta = np.asarray(theta, np.float64)
     if laws.ndim == ROWS:
@@ -86,6 +87,8 @@ def checked_laws(laws: npt.ArrayLike, theta: npt.ArrayLike) -> tuple[Floats, Flo
             f"laws must be (actions, signals) or (segments, actions, signals) and theta (signals,),"
             f" got shapes {laws.shape} and {theta.shape}: give one mean reward for each signal"
         )
+    if laws.shape[1] == 0:
+        raise InvalidInput("a law needs at least one action, got none: give a row for each")
     if not (np.all(laws >= 0.0) and np.allclose(laws.sum(axis=2), 1.0, rtol=0.0, atol=1e-9)):
         raise InvalidInput(
             "each row of a law must be probabilities that sum to 1, got one that is not: "

@@ -98,14 +98,14 @@ def instance_constant(
     means = rows @ values
     best = float(means.max())
     optimal: Bools = means >= best - NO_GAP
-    off: Bools = ~possible[optimal].any(axis=0)
+    off: Bools = ~np.any(possible[optimal], axis=0)
     highest = float(values[~off].max())
     if highest - best <= NO_GAP:  # then every signal of a best action has this very value
         best = highest
     losing, missing = rows[~optimal], best - means[~optimal]
     losing[losing < NEGLIGIBLE] = 0.0
     if best >= 1.0 - NO_GAP or losing.size == 0:
-        return _result(optimal, off, [0.0] * 5, np.zeros(len(losing)), 0)
+        return _result(optimal, off, (0.0, 0.0, 0.0, 0.0, 0.0), np.zeros(len(losing)), 0)
     known = np.array([known_theta_information(row, values, best) for row in losing])
     separate = np.array([separate_information(row, values, off, best) for row in losing])
     rewards = np.array([rewards_only_information(row, values, best) for row in losing])
@@ -114,13 +114,22 @@ def instance_constant(
     if off.any() and len(losing) > 1:
         lower, plays, turns = _search(losing, values, off, best, missing, plays)
         upper = float(missing @ plays)
-    ends = [float((missing / known).sum()), lower, upper]
-    ends += [float((missing / separate).sum()), float((missing / rewards).sum())]
+    ends = (
+        float((missing / known).sum()),
+        lower,
+        upper,
+        float((missing / separate).sum()),
+        float((missing / rewards).sum()),
+    )
     return _result(optimal, off, ends, plays, turns)
 
 
 def _result(
-    optimal: Bools, off: Bools, ends: list[float], plays: Floats, turns: int
+    optimal: Bools,
+    off: Bools,
+    ends: tuple[float, float, float, float, float],
+    plays: Floats,
+    turns: int,
 ) -> InstanceConstant:
     each = np.full(optimal.size, math.inf)
     each[~optimal] = plays
@@ -147,7 +156,7 @@ def _support(rows: Floats, support: npt.ArrayLike | None) -> Bools:
     return possible
 
 
-def _search(  # noqa: PLR0913  the problem, split as the caller has it
+def _search(
     laws: Floats, theta: Floats, off: Bools, best: float, missing: Floats, plays: Floats
 ) -> tuple[float, Floats, int]:
     """Return the lower end, the plays that cost the upper end, and the turns.
@@ -203,9 +212,7 @@ def packing_optimum(columns: Floats, room: Floats) -> tuple[float, Floats]:
         entering = int(better[0] if step > 10 * rows else better[np.argmax(profit[better])])
         change = inverse @ table[:, entering]
         limits = np.full(rows, math.inf)
-        limits[change > 1e-14] = (
-            np.maximum(0.0, amounts[change > 1e-14]) / change[change > 1e-14]
-        )
+        limits[change > 1e-14] = np.maximum(0.0, amounts[change > 1e-14]) / change[change > 1e-14]
         leaving = min(range(rows), key=lambda row: (limits[row], basis[row]))
         basis[leaving] = entering
     solution = np.zeros(count + rows)

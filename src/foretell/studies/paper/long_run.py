@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,7 @@ def _constant(problem: str) -> InstanceConstant:
 def slopes(results: Results, problem: str, spec: Spec) -> list[Floats]:
     """Return the regret per ln T of each run, decade by decade."""
     after = [regret_after(results[problem][spec], rounds) for rounds in DECADES]
-    return [(late - early) / np.log(10.0) for early, late in zip(after, after[1:], strict=False)]
+    return [(late - early) / np.log(10.0) for early, late in pairwise(after)]
 
 
 def _charts(results: Results) -> list[Chart]:
@@ -75,14 +76,14 @@ def _charts(results: Results) -> list[Chart]:
 
 
 def _tables(results: Results) -> list[ReportTable]:
-    rows = []
+    rows: list[tuple[str | float, ...]] = []
     for problem in PROBLEMS:
         constant = _constant(problem)
         for spec in (*SIGNALS, *BLIND):
             limit = constant.value if spec in SIGNALS else constant.rewards_only
             found = [str(Estimate.of(one)) for one in slopes(results, problem, spec)]
             rows.append((problem, SHORT[str(spec)], *found, round(limit, 3)))
-    decades = tuple(f"{first:,} to {last:,}" for first, last in zip(DECADES, DECADES[1:], strict=False))
+    decades = tuple(f"{first:,} to {last:,}" for first, last in pairwise(DECADES))
     return [
         ReportTable(
             "long-run-slopes",
