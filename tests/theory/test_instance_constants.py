@@ -285,3 +285,41 @@ def test_bad_input_is_refused_in_a_sentence(
 ) -> None:
     with pytest.raises(InvalidInput, match=words):
         instance_constant(law, theta, support)  # type: ignore[arg-type]
+
+
+def test_signals_that_are_all_worth_the_best_value_are_not_lifted_by_rounding() -> None:
+    law = np.array([[0.3, 0.6, 0.1, 0.0], [0.5, 0.0, 0.0, 0.5], [0.1, 0.1, 0.1, 0.7]])
+    found = instance_constant(law, [0.3, 0.3, 0.3, 0.2])
+    assert float(law[0] @ np.full(4, 0.3)) != 0.3
+    assert found.known_theta == 0.0
+    assert found.value == pytest.approx(0.1 / bernoulli_kl(0.2, 0.3))
+
+
+@pytest.mark.parametrize("tiny", [1e-4, 1e-9, 1e-12, 1e-14, 1e-16])
+def test_an_entry_that_vanishes_from_a_worse_action_leaves_a_free_signal(tiny: float) -> None:
+    theta = [0.9, 0.1, 0.3]
+    found = instance_constant([[1, 0, 0], [0, 1.0 - tiny, tiny], [0, 1, 0]], theta)
+    limit = instance_constant([[1, 0, 0], [0, 1, 0], [0, 1, 0]], theta)
+    assert found.value == pytest.approx(limit.value, rel=0.02 + 3.0 * tiny)
+    assert found.upper - found.lower <= 1e-8 * found.upper
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_values_near_1_keep_half_of_their_digits(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    law = rng.dirichlet(np.ones(4), 3)
+    law[0, 2:] = 0.0
+    law /= law.sum(axis=1, keepdims=True)
+    theta = 1.0 - 1e-6 * np.array([0.1, 0.3, 0.6, 0.9])
+    found = instance_constant(law, theta)
+    assert 0.0 <= found.upper - found.lower <= 1e-6 * found.upper
+    assert found.known_theta <= found.upper * (1.0 + 1e-6)
+    assert found.upper <= found.separate * (1.0 + 1e-6)
+
+
+def test_a_value_with_hardly_any_mass_has_a_finite_distance() -> None:
+    values = np.array([1.0, 0.5])
+    without = kinf(np.array([0.0, 1.0]), values, 0.9)
+    for mass in (1e-3, 1e-9, 1e-18, 1e-40):
+        found = kinf(np.array([mass, 1.0 - mass]), values, 0.9)
+        assert without * (1.0 - 10.0 * mass) - 40.0 * mass * abs(math.log(mass)) <= found <= without

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from foretell.types import Bools, Floats
 
 HALVINGS = 56
-_EDGE = np.geomspace(1e-12, 1e-2, 60)
+_EDGE = np.geomspace(1e-16, 1e-2, 80)
 _INSIDE = np.linspace(0.0, 1.0, 301)[4:-4]
 GRID: Floats = np.unique(np.concatenate([_EDGE, _INSIDE, 1.0 - _EDGE]))
 """Where in (0, 1), stretched over a leader's range, changes of sign are looked for."""
@@ -192,8 +192,15 @@ class _Curve:
                 else:
                     high = middle
             start = high
-        points = np.minimum(start + (room - start) * GRID, room * ALMOST)
-        return rising_zeros(lambda rise: self._leader_balance(leader, rise), np.unique(points))
+
+        def balance(rise: Floats) -> Floats:
+            return self._leader_balance(leader, rise)
+
+        points = np.unique(np.minimum(start + (room - start) * GRID, room * ALMOST))
+        rises = rising_zeros(balance, points)
+        if balance(points[-1:])[0] < 0.0:  # it is shown so seldom that theta' = 1 costs nothing
+            rises.append(float(points[-1]))
+        return rises
 
     def _without_leader(self, lowest: float, above: float) -> Floats:
         rise, distance = self._follow(lowest, np.array([above]))
