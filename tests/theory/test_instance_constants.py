@@ -288,11 +288,11 @@ def test_bad_input_is_refused_in_a_sentence(
 
 
 def test_signals_that_are_all_worth_the_best_value_are_not_lifted_by_rounding() -> None:
-    law = np.array([[0.3, 0.6, 0.1, 0.0], [0.5, 0.0, 0.0, 0.5], [0.1, 0.1, 0.1, 0.7]])
-    found = instance_constant(law, [0.3, 0.3, 0.3, 0.2])
-    assert float(law[0] / law[0].sum() @ np.full(4, 0.3)) != 0.3
+    law = np.array([[0.4, 0.5, 0.1, 0.0], [0.5, 0.0, 0.0, 0.5], [0.1, 0.1, 0.1, 0.7]])
+    found = instance_constant(law, [0.7, 0.7, 0.7, 0.2])
+    assert float(law[0] / law[0].sum() @ np.array([0.7, 0.7, 0.7, 0.2])) < 0.7
     assert found.known_theta == 0.0
-    assert found.value == pytest.approx(0.1 / bernoulli_kl(0.2, 0.3))
+    assert found.value == pytest.approx(0.5 / bernoulli_kl(0.2, 0.7))
 
 
 @pytest.mark.parametrize("tiny", [1e-4, 1e-9, 1e-12, 1e-14, 1e-16])
@@ -323,3 +323,39 @@ def test_a_value_with_hardly_any_mass_has_a_finite_distance() -> None:
     for mass in (1e-3, 1e-9, 1e-18, 1e-40):
         found = kinf(np.array([mass, 1.0 - mass]), values, 0.9)
         assert without * (1.0 - 10.0 * mass) - 40.0 * mass * abs(math.log(mass)) <= found <= without
+
+
+OFF_LAST = np.array([False, False, True])
+
+
+def cheapest_cost(
+    rows: list[list[float]], row: int, theta: list[float], plays: list[float]
+) -> float:
+    """Return the cost of the cheapest alternative where the last signal is off and rho* is 0.8."""
+    task = Task(np.array(rows), row, np.array(theta), OFF_LAST, 0.8, np.array(plays))
+    return float(task.plays @ cheapest_alternative(task))
+
+
+@pytest.mark.parametrize("row", [0, 1])
+@pytest.mark.parametrize("plays", [[1.0, 1.0], [1.0, 1e-8], [1e-8, 1.0]])
+@pytest.mark.parametrize("tiny", [8e-15, 1e-12])
+def test_a_signal_that_is_hardly_ever_shown_is_as_good_as_free(
+    row: int, plays: list[float], tiny: float
+) -> None:
+    theta = [0.9, 0.1, 0.3]
+    seldom = cheapest_cost([[0.0, 1.0 - tiny, tiny], [0.0, 1.0, 0.0]], row, theta, plays)
+    never = cheapest_cost([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]], row, theta, plays)
+    assert seldom == pytest.approx(never, rel=1e-9, abs=100.0 * tiny)
+
+
+def test_a_worthless_signal_that_one_action_alone_shows_can_be_raised() -> None:
+    theta, rows = [0.9, 0.1, 0.0], [[0.0, 0.7, 0.3], [0.0, 1.0, 0.0]]
+    fast = cheapest_cost(rows, 0, theta, [1.0, 1.0])
+    slow = slow_cheapest(np.array(rows), 0, np.array(theta), OFF_LAST, 0.8, np.array([1.0, 1.0]))
+    assert fast == pytest.approx(slow, rel=1e-6)
+
+
+def test_the_search_may_pass_where_an_action_has_no_plays() -> None:
+    law = [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]]
+    found = instance_constant(law, [0.6, 0.5, 0.2])
+    assert found.upper - found.lower <= 1e-8 * found.upper
