@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -122,7 +122,7 @@ def problems(draw: st.DrawFn) -> tuple[Floats, Floats]:
 def test_the_constants_are_in_order(problem: tuple[Floats, Floats]) -> None:
     found = instance_constant(*problem)
     ends = (found.known_theta, found.lower, found.upper, found.separate, found.rewards_only)
-    assert all(low <= high * (1.0 + 1e-8) + 1e-15 for low, high in pairwise(ends))
+    assert all(low <= high * (1.0 + 1e-8) + 1e-15 for low, high in itertools.pairwise(ends))
     assert found.upper - found.lower <= 1e-8 * found.upper
     assert (found.ratio is None) == (found.value == 0.0)
 
@@ -288,11 +288,14 @@ def test_bad_input_is_refused_in_a_sentence(
 
 
 def test_signals_that_are_all_worth_the_best_value_are_not_lifted_by_rounding() -> None:
-    law = np.array([[0.4, 0.5, 0.1, 0.0], [0.5, 0.0, 0.0, 0.5], [0.1, 0.1, 0.1, 0.7]])
-    found = instance_constant(law, [0.7, 0.7, 0.7, 0.2])
-    assert float(law[0] / law[0].sum() @ np.array([0.7, 0.7, 0.7, 0.2])) < 0.7
-    assert found.known_theta == 0.0
-    assert found.value == pytest.approx(0.5 / bernoulli_kl(0.2, 0.7))
+    theta = np.array([0.7, 0.7, 0.7, 0.2])
+    rounded_down = 0
+    for first, second in itertools.product(range(1, 9), range(1, 9)):
+        best = [first / 20, second / 20, (20 - first - second) / 20, 0.0]
+        law = np.array([best, [0.5, 0.0, 0.0, 0.5], [0.1, 0.1, 0.1, 0.7]])
+        rounded_down += float((law / law.sum(axis=1, keepdims=True) @ theta).max()) < 0.7
+        assert instance_constant(law, theta).known_theta == 0.0
+    assert rounded_down > 0
 
 
 @pytest.mark.parametrize("tiny", [1e-4, 1e-9, 1e-12, 1e-14, 1e-16])

@@ -90,13 +90,10 @@ class _Curve:
     def _turn(self, signal: int) -> float:
         """Return the rise at which a signal's smaller root meets its larger one.
 
-        All its room if they never meet. With theta = 0 the smaller root is always 0, even where
-        M = p and every rise has the same z.
+        All its room if they never meet.
         """
         spare = float(self.weight[signal] - self.law[signal])
         square = float(self.theta[signal] * self.room[signal] * self.law[signal])
-        if square == 0.0:
-            return 0.0
         if spare * self.room[signal] ** 2 <= square:
             return float(self.room[signal])
         return math.sqrt(square / spare)
