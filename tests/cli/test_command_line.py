@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from foretell.cli import cli
-from foretell.studies.paper import STUDIES
+from foretell.studies.paper import LONG, STUDIES
 from tests.service.server_process import foretell
 
 LEAN = """
@@ -68,6 +68,8 @@ def test_help_needs_no_extra(arguments: tuple[str, ...]) -> None:
         (("reproduce", "--runs", "1"), "'--runs'"),
         (("run", "nowhere.toml"), "there is no study file 'nowhere.toml'"),
         (("bounds", "--delta", "3"), "delta must lie in (0, 1], got 3.0"),
+        (("bounds", "--scenario", "pap"), "there is no scenario 'pap': did you mean 'paper'?"),
+        (("bounds", "--scenario", "bad-50"), "rewards that depend on the signal alone"),
         (("nonsense",), "nonsense"),
         (("serve", "--port", "x"), "--port must be a whole number from 0 to 65535, got 'x'"),
         (("serve", "--config", "nowhere.toml"), "there is no settings file 'nowhere.toml'"),
@@ -107,8 +109,24 @@ def test_tables_come_as_json_too() -> None:
     listed = json.loads(foretell("policies", "--json").stdout)
     assert {"ucb", "nsd-ucrl2", "nsd-psrl", "uniform"} <= {row["policy"] for row in listed}
     promised = json.loads(foretell("bounds", "--json", "--largest-gap", "0.42").stdout)
-    assert {row["verdict"] for row in promised} == {"vacuous"}
+    assert {row["verdict"] for row in promised["upper"]} == {"vacuous"}
     assert json.loads(foretell("scenarios", "--json").stdout)
+
+
+@pytest.mark.slow
+def test_bounds_say_what_signals_are_worth() -> None:
+    shown = foretell("bounds", "--scenario", "paper").stdout
+    assert "What signals are worth in the long run: 4.42 times less regret." in shown
+    assert "every policy" in shown
+    assert "S-free, changes known" in shown
+    answer = json.loads(foretell("bounds", "--scenario", "besson-1", "--json").stdout)
+    assert [one["from_round"] for one in answer["constants"]] == [0, 4000, 8000, 12000, 16000]
+    assert all(one["ratio"] == pytest.approx(1.0) for one in answer["constants"])
+    assert answer["sizes"] == {
+        "horizon": 20_000, "actions": 3, "signals": 2, "switches": 4, "delay": 0
+    }  # fmt: skip
+    assert len(repr(answer["constants"][0]["upper"])) > 10
+    assert answer["constants"][0]["plays"][0] is None
 
 
 def test_the_version_is_printed() -> None:
@@ -117,7 +135,7 @@ def test_the_version_is_printed() -> None:
 
 def test_every_study_is_in_the_documents() -> None:
     page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text("utf-8")
-    for name in STUDIES:
+    for name in STUDIES | LONG:
         assert f"`{name}`" in page
 
 

@@ -13,6 +13,8 @@ SPECS = [
     "nsd-ucrl2(window=50, tight=True)",
     "nsd-kl",
     "nsd-kl(window=50)",
+    "nsd-kl(level='ln t')",
+    "nsd-kl(window=50, level='ln t')",
     "nsd-kl-glr",
     "nsd-kl-glr(local=True, reseed=False, forced=0)",
     "nsd-kl-glr(robust=True)",
@@ -70,6 +72,7 @@ def test_gaussian_rewards_are_learned(spec: str) -> None:
     [
         "nsd-kl(window=0)",
         "nsd-kl(delta=0)",
+        "nsd-kl(level='ln')",
         "nsd-kl-glr(forced=-1)",
         "nsd-kl-glr(local=1)",
         "nsd-psrl-cp(coupling=2)",

@@ -18,6 +18,7 @@ EVERYTHING = np.ones(ACTIONS, np.bool_)
 COUNT_PENDING = [
     "nsd-ucrl2(scale=0.3)",
     "nsd-kl",
+    "nsd-kl(level='ln t')",
     "nsd-kl-glr(forced=0)",
     "nsd-kl-glr(forced=0, robust=True)",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretell.theory import Setting, lower_bound
+import foretell as ft
+from foretell.theory import Setting, conjectured_order, lower_bound, minimax_lower_bound
 from foretell.theory.lower_bounds import learning_factor
 
 settings = st.builds(
@@ -83,3 +85,63 @@ def test_delay_is_paid_in_every_segment_but_never_beyond_it(setting: Setting) ->
 def test_a_harder_problem_never_has_a_smaller_lower_bound(setting: Setting, size: str) -> None:
     harder = replace(setting, **{size: getattr(setting, size) + 1})
     assert lower_bound(setting).total <= lower_bound(harder).total * (1.0 + 1e-12)
+
+
+@given(settings, st.integers(2, 60))
+def test_with_signals_the_threat_is_never_larger(setting: Setting, signals: int) -> None:
+    setting = replace(setting, signals=signals)
+    threat, blind = minimax_lower_bound(setting), lower_bound(setting)
+    assert threat.learning == blind.learning
+    assert threat.delay <= blind.delay
+    assert threat.order <= blind.order
+    assert threat.total >= threat.order / 36.0
+
+
+@given(settings, st.integers(2, 60))
+def test_the_delay_part_is_half_of_the_blind_rounds(setting: Setting, signals: int) -> None:
+    setting = replace(setting, signals=signals)
+    segments = min(signals // 2, setting.switches + 1)
+    length, longer = divmod(setting.horizon, segments)
+    lengths = [length + (index < longer) for index in range(segments)]
+    blind = sum(min(rounds, setting.delay + 1) for rounds in lengths)
+    assert minimax_lower_bound(setting).delay == pytest.approx(0.5 * blind)
+
+
+@pytest.mark.parametrize("spec", ["nsd-kl", "nsd-psrl", "nsd-adaptive"])
+def test_our_policies_pay_for_fresh_signals(spec: str) -> None:
+    length, delay, segments = 20, 12, 3
+    laws = []
+    for segment in range(segments):
+        law = np.zeros((3, 2 * segments))
+        law[0, 2 * segment] = law[1:, 2 * segment + 1] = 1.0
+        laws.append((length * segment, law.tolist()))
+    paid = []
+    for coins in itertools.product((0, 1), repeat=segments):
+        theta = [float(worth) for coin in coins for worth in (coin, 1 - coin)]
+        world = ft.Scenario(segments=laws, theta=theta, delay=delay)
+        paid.append(ft.simulate(world, spec, length * segments, 1, compiled=False).final[0])
+    setting = Setting(
+        horizon=length * segments, actions=3, signals=6, switches=segments - 1, delay=delay
+    )
+    assert np.mean(paid) >= minimax_lower_bound(setting).delay - 1e-9
+
+
+@pytest.mark.parametrize("segments", [4, 10, 100])
+def test_the_conjecture_is_too_small_where_every_segment_has_signals_of_its_own(
+    segments: int,
+) -> None:
+    horizon = 10**9
+    setting = Setting(
+        horizon=horizon,
+        actions=2,
+        signals=2 * segments,
+        switches=segments - 1,
+        delay=horizon // segments - 1,
+    )
+    assert minimax_lower_bound(setting).total == pytest.approx(horizon / 2)
+    assert conjectured_order(setting) < 0.6 * horizon / 2
+
+
+def test_the_conjecture_is_too_large_without_delay() -> None:
+    setting = Setting(horizon=10**6, actions=4, signals=50, switches=60)
+    assert minimax_lower_bound(setting).order < 0.2 * conjectured_order(setting)

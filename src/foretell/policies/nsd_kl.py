@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foretell.errors import InvalidInput
 from foretell.kernel import kernel
 from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.bernoulli_kl import kl_upper
 from foretell.policies.parts.kl_bounds import action_level, best_candidate, upper_mean, with_pending
 from foretell.policies.parts.klmax import klmax
 from foretell.policies.parts.law import (
@@ -21,9 +23,15 @@ from foretell.policies.parts.law import (
     law_unplay,
     new_law,
 )
-from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
+from foretell.policies.parts.theta import (
+    Rewards,
+    add_reward,
+    new_rewards,
+    remove_reward,
+    reward_mean,
+)
 from foretell.policies.registry import register
-from foretell.policies.spec import Spec, capped, check_delta, check_window
+from foretell.policies.spec import Spec, capped, check_delta, check_window, option
 from foretell.policies.verbs import (
     begin,
     choose,
@@ -37,6 +45,9 @@ from foretell.policies.verbs import (
     unplay,
 )
 from foretell.types import Bools, Floats, Ints, Problem
+
+LEVELS = ("delta", "ln t")
+"""How surely a bound holds: with probability delta at all times, or ever more surely."""
 
 
 @register(
@@ -54,15 +65,24 @@ class NsdKl(Spec):
     (None: all); e is 1, or with a window the rank of the oldest signal kept among all of its
     action. Plays whose signal is still to come count in the N of N KL only, so that a burst of
     decisions is spread. It uses neither the horizon nor the delay.
+
+    With `level="ln t"` both balls grow with time instead: n kl(theta_hat, U) ≤ ln t, and N KL ≤
+    ln(1 + rounds that the law remembers). `delta` is then not used; an action that looked bad by
+    accident is tried again, at the price of regret that grows as ln T.
     """
 
     window: int | None = None
     delta: float = 0.1
+    level: str = option("delta")
 
     def __post_init__(self) -> None:
         """Check the fields."""
         check_window(self.window)
         check_delta(self.delta)
+        if self.level not in LEVELS:
+            raise InvalidInput(
+                f"level must be 'delta' or 'ln t', got {self.level!r}: 'delta' is the proved one"
+            )
 
 
 class NsdKlState(NamedTuple):
@@ -81,9 +101,18 @@ class NsdKlState(NamedTuple):
     scratch_levels: Floats
 
 
+class NsdKlLogState(NamedTuple):
+    """What is known, for bounds that grow with time: none of them can be kept."""
+
+    base: NsdKlState
+    earlier: Ints
+    """(1,): rounds before the law was last forgotten."""
+    scratch_upper: Floats
+
+
 @begin.register(NsdKl)
-def _begin(spec: NsdKl, problem: Problem) -> NsdKlState:
-    return NsdKlState(
+def _begin(spec: NsdKl, problem: Problem) -> NsdKlState | NsdKlLogState:
+    base = NsdKlState(
         delta=float(spec.delta),
         law=new_law(problem.actions, problem.signals, capped(spec.window, problem.horizon)),
         theta=new_rewards(problem.signals),
@@ -93,6 +122,9 @@ def _begin(spec: NsdKl, problem: Problem) -> NsdKlState:
         scratch=np.zeros(problem.actions),
         scratch_levels=np.zeros(problem.actions),
     )
+    if spec.level == "delta":
+        return base
+    return NsdKlLogState(base, np.zeros(1, np.int64), np.ones(problem.signals))
 
 
 @kernel
@@ -108,6 +140,32 @@ def _level(state: NsdKlState, action: int) -> float:
     return with_pending(level, seen, state.law.plays[action])
 
 
+@kernel
+def _log_level(state: NsdKlState, t: int, action: int) -> float:
+    """Return ln(1 + rounds remembered) / N, −1 while none of its signals is in the window."""
+    law = state.law
+    if law.seen[action] == 0:
+        return -1.0
+    rounds = t if law.window == 0 else min(t, law.window)
+    return with_pending(
+        math.log(1.0 + rounds) / law.seen[action], law.seen[action], law.plays[action]
+    )
+
+
+@kernel
+def _write_upper(state: NsdKlLogState, t: int) -> None:
+    """Write U_s = max{u : n_s kl(theta_hat_s, u) ≤ ln t}, t from 1; 1 without a reward."""
+    theta = state.base.theta
+    level = math.log(1.0 + state.earlier[0] + t)
+    for signal in range(state.scratch_upper.size):
+        received = theta.counts[signal]
+        if received == 0:
+            state.scratch_upper[signal] = 1.0
+        else:
+            mean = reward_mean(theta, signal)
+            state.scratch_upper[signal] = kl_upper(mean, level / received)
+
+
 @indices.register(NsdKlState)
 def _indices(state: NsdKlState, t: int, out: Floats) -> None:
     """Write rho⁺(a); +inf for an action without a signal in the window."""
@@ -120,6 +178,18 @@ def _indices(state: NsdKlState, t: int, out: Floats) -> None:
             out[action] = klmax(law.counts, action, law.seen[action], state.upper, level)
 
 
+@indices.register(NsdKlLogState)
+def _indices_log(state: NsdKlLogState, t: int, out: Floats) -> None:
+    law = state.base.law
+    _write_upper(state, t)
+    for action in range(out.size):
+        level = _log_level(state.base, t, action)
+        if level < 0.0:
+            out[action] = math.inf
+        else:
+            out[action] = klmax(law.counts, action, law.seen[action], state.scratch_upper, level)
+
+
 @choose.register(NsdKlState)
 def _choose(state: NsdKlState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     for action in range(state.scratch.size):
@@ -129,6 +199,19 @@ def _choose(state: NsdKlState, t: int, eligible: Bools, rng: np.random.Generator
         state.scratch, state.scratch_levels, state.law.counts, state.law.seen, state.upper
     )
     return argmax(state.scratch, eligible, rng)
+
+
+@choose.register(NsdKlLogState)
+def _choose_log(state: NsdKlLogState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
+    base = state.base
+    _write_upper(state, t)
+    for action in range(base.scratch.size):
+        base.scratch[action] = math.inf if eligible[action] else -math.inf
+        base.scratch_levels[action] = _log_level(base, t, action) if eligible[action] else -1.0
+    best_candidate(
+        base.scratch, base.scratch_levels, base.law.counts, base.law.seen, state.scratch_upper
+    )
+    return argmax(base.scratch, eligible, rng)
 
 
 @play.register(NsdKlState)
@@ -170,3 +253,34 @@ def _forget(state: NsdKlState) -> None:
     law_forget(state.law)
     state.memories[0] += 1
     state.plays[:] = 0
+
+
+@play.register(NsdKlLogState)
+def _play_log(state: NsdKlLogState, t: int, action: int) -> None:
+    law_play(state.base.law, t, action)
+
+
+@observe.register(NsdKlLogState)
+def _observe_log(state: NsdKlLogState, t: int, action: int, signal: int) -> None:
+    law_observe(state.base.law, t, action, signal)
+
+
+@unobserve.register(NsdKlLogState)
+def _unobserve_log(state: NsdKlLogState, t: int, action: int, signal: int) -> None:
+    law_unobserve(state.base.law, t, action, signal)
+
+
+@credit.register(NsdKlLogState)
+def _credit_log(state: NsdKlLogState, t: int, action: int, signal: int, reward: float) -> None:
+    add_reward(state.base.theta, signal, reward)
+
+
+@uncredit.register(NsdKlLogState)
+def _uncredit_log(state: NsdKlLogState, t: int, action: int, signal: int, reward: float) -> None:
+    remove_reward(state.base.theta, signal, reward)
+
+
+@forget.register(NsdKlLogState)
+def _forget_log(state: NsdKlLogState) -> None:
+    state.earlier[0] += state.base.law.clock[0]
+    law_forget(state.base.law)

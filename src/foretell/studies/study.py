@@ -31,11 +31,16 @@ class Panel:
     horizon: int
     most_runs: int | None = None
     """A long panel is content with fewer runs than are asked for."""
+    checkpoints: tuple[int, ...] | None = None
+    """The rounds after which the regret is written; None is up to 1,000, evenly spaced."""
 
     def cells(self, runs: int, seed: int) -> list[Cell]:
         """Return the cells to run, one per policy."""
         wanted = runs if self.most_runs is None else min(runs, self.most_runs)
-        return [Cell(spec, self.scenario, self.horizon, wanted, seed) for spec in self.specs]
+        return [
+            Cell(spec, self.scenario, self.horizon, wanted, seed, self.checkpoints)
+            for spec in self.specs
+        ]
 
 
 Results: TypeAlias = "dict[str, Batches]"

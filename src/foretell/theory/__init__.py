@@ -6,10 +6,16 @@
 True
 """
 
-from foretell.theory.bounds import Bound, stationary_bound, switching_bound
+from foretell.theory.bounds import Bound, s_free_bound, stationary_bound, switching_bound
 from foretell.theory.gaps import Difficulty, bad_probabilities, difficulty, gaps
 from foretell.theory.horizon import first_useful_horizon
-from foretell.theory.lower_bounds import LowerBound, lower_bound
+from foretell.theory.instance_constants import InstanceConstant, instance_constant
+from foretell.theory.lower_bounds import (
+    LowerBound,
+    conjectured_order,
+    lower_bound,
+    minimax_lower_bound,
+)
 from foretell.theory.measured import paid_regret, paid_widths, stable_rounds
 from foretell.theory.problem_dependent import BadRounds, bad_rounds, problem_dependent_bound
 from foretell.theory.radius_constants import law_radius_constant, theta_radius_constant
@@ -31,6 +37,7 @@ __all__ = [
     "Constants",
     "Difficulty",
     "ExperimentsWindow",
+    "InstanceConstant",
     "LowerBound",
     "Setting",
     "Terms",
@@ -38,17 +45,21 @@ __all__ = [
     "bad_rounds",
     "best_gap_window",
     "best_window",
+    "conjectured_order",
     "difficulty",
     "experiments_window",
     "first_useful_horizon",
     "gap_window",
     "gaps",
+    "instance_constant",
     "law_radius_constant",
     "lower_bound",
+    "minimax_lower_bound",
     "paid_regret",
     "paid_widths",
     "printed_bound",
     "problem_dependent_bound",
+    "s_free_bound",
     "stable_rounds",
     "stationary_bound",
     "switching_bound",

@@ -56,7 +56,7 @@ def difficulty(laws: npt.ArrayLike, theta: npt.ArrayLike) -> Difficulty:
 
 def gaps(laws: npt.ArrayLike, theta: npt.ArrayLike) -> Floats:
     """Return Delta_{t,a} as a (segments, actions) array."""
-    laws, theta = _checked(laws, theta)
+    laws, theta = checked_laws(laws, theta)
     means = laws @ theta
     missing: Floats = means.max(axis=1, keepdims=True) - means
     return missing
@@ -70,13 +70,14 @@ def bad_probabilities(laws: npt.ArrayLike, theta: npt.ArrayLike, epsilon: float)
     """
     check_share("epsilon", epsilon, "give the gap from which on an action counts as bad")
     bad = gaps(laws, theta) >= epsilon - NO_GAP
-    laws, _ = _checked(laws, theta)
+    laws, _ = checked_laws(laws, theta)
     shown = np.where(bad[:, :, None] & (laws > 0.0), laws, np.inf)
     smallest: Floats = shown.min(axis=(0, 1))
     return smallest
 
 
-def _checked(laws: npt.ArrayLike, theta: npt.ArrayLike) -> tuple[Floats, Floats]:
+def checked_laws(laws: npt.ArrayLike, theta: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return laws as (segments, actions, signals) and theta, refusing what is none."""
     laws = np.asarray(laws, np.float64)
     theta = np.asarray(theta, np.float64)
     if laws.ndim == ROWS:
@@ -86,6 +87,8 @@ def _checked(laws: npt.ArrayLike, theta: npt.ArrayLike) -> tuple[Floats, Floats]
             f"laws must be (actions, signals) or (segments, actions, signals) and theta (signals,),"
             f" got shapes {laws.shape} and {theta.shape}: give one mean reward for each signal"
         )
+    if laws.shape[1] == 0:
+        raise InvalidInput("a law needs at least one action, got none: give a row for each")
     if not (np.all(laws >= 0.0) and np.allclose(laws.sum(axis=2), 1.0, rtol=0.0, atol=1e-9)):
         raise InvalidInput(
             "each row of a law must be probabilities that sum to 1, got one that is not: "

@@ -8,8 +8,10 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import betaln
 
+import foretell as ft
 from foretell.policies.parts.bernoulli_kl import bernoulli_kl
 from foretell.policies.parts.klmax import klmax
+from foretell.theory import Setting, s_free_bound
 from foretell.types import Floats
 
 CASES = range(60)
@@ -90,3 +92,63 @@ def test_step_5_divergence_bounds_sums_of_nonnegative_numbers(case: int) -> None
     assert bernoulli_kl(float(p @ x), float(q @ x)) <= divergence + 1e-12
     assert q @ x <= 2.0 * p @ x + 2.0 * divergence + 1e-12
     assert abs((q - p) @ x) <= np.sqrt(0.5 * divergence) + 1e-12
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_step_6_the_sums_of_plays_and_rounds_may_be_swapped(case: int) -> None:
+    rng = np.random.default_rng(case)
+    horizon, actions, signals = 300, int(rng.integers(2, 5)), int(rng.integers(2, 6))
+    delay, memories = int(rng.integers(0, 60)), int(rng.integers(1, 4))
+    laws = rng.dirichlet(np.ones(signals), (memories, actions))
+    shares = rng.dirichlet(np.ones(actions))
+    level = 1.0 + 4.0 * rng.random()
+    rounds: list[tuple[int, int]] = []
+    counts = np.zeros((actions, signals))
+    received = np.zeros(signals)
+    paid = charged = 0.0
+    for t in range(horizon):
+        if t > delay:
+            received[rounds[t - delay - 1][1]] += 1
+        memory = t * memories // horizon
+        if t and memory != (t - 1) * memories // horizon:
+            counts[:] = 0.0
+        width = np.minimum(1.0, level / np.sqrt(np.maximum(received, 1e-9)))
+        action = int(rng.choice(actions, p=shares))
+        if counts[action].sum():
+            paid += counts[action] @ width / counts[action].sum()
+        signal = int(rng.choice(signals, p=laws[memory, action]))
+        charged += width[signal]
+        counts[action, signal] += 1.0
+        rounds.append((action, signal))
+    assert paid <= (1.0 + np.log(horizon)) * charged
+    assert charged <= signals * (delay + 1) + 2.0 * level * np.sqrt(signals * horizon)
+
+
+def test_step_6_the_bound_is_the_sum_of_its_parts() -> None:
+    setting = Setting(horizon=5000, actions=3, signals=4, switches=2, delay=10, delta=0.05)
+    half = 0.5 * np.log(5001.0) + np.log(2.0)
+    c, d = np.log(2 * 3 * 3 * 4 / 0.05) + half, np.log(2 * 4 / 0.05) + half
+    law = np.sqrt(2 * c) + np.sqrt(2 * np.log(3 * 5000 / 0.05))
+    theta = np.sqrt(2 * d) + np.sqrt(2 * np.log(4 * 5000 / 0.05))
+    harmonic = 1.0 + np.log(5000.0)
+    expected = law * np.sqrt(3 * 3 * 5000) + 9 * (1.0 + 2.0 * c * harmonic)
+    expected += 2.0 * harmonic * (4 * 11 + theta * np.sqrt(4 * 5000))
+    assert s_free_bound(setting).total == pytest.approx(expected)
+    assert s_free_bound(setting).probability == pytest.approx(0.85)
+
+
+def test_no_term_of_the_bound_has_actions_and_signals() -> None:
+    few = s_free_bound(Setting(horizon=10**6, actions=2, signals=2, switches=5))
+    many_signals = s_free_bound(Setting(horizon=10**6, actions=2, signals=40, switches=5))
+    many_actions = s_free_bound(Setting(horizon=10**6, actions=40, signals=2, switches=5))
+    assert many_signals.law == few.law
+    assert many_actions.theta + many_actions.delay == few.theta + few.delay
+
+
+@pytest.mark.slow
+def test_runs_stay_below_the_bound() -> None:
+    batch = ft.simulate(
+        ft.scenario("paper-stationary", delay=20), "nsd-kl", 400, 4, seed=1, compiled=False
+    )
+    bound = s_free_bound(Setting(horizon=400, actions=4, signals=3, delay=20))
+    assert batch.final.max() <= bound.total

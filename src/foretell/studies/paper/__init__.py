@@ -12,6 +12,7 @@ from foretell.studies.paper import (
     fig4,
     fig6,
     horizon_scaling,
+    long_run,
     price_of_delay,
     random_delays,
     readings,
@@ -39,17 +40,19 @@ STUDIES: dict[str, Study] = {
         readings.STUDY,
     )
 }
+LONG: dict[str, Study] = {long_run.STUDY.name: long_run.STUDY}
+"""Studies that take many minutes: they are run where they are named."""
 _SHARED = {"fig7": "fig3", "fig5": "fig4"}
 """Figures that are drawn from the runs of another."""
 
 
 def chosen_studies(names: Sequence[str]) -> list[Study]:
-    """Return the studies of these figures, all of them where none (or `all`) is named."""
+    """Return the studies of these figures, all but the long ones where none (or `all`) is named."""
     if not names or "all" in names:
-        return list(STUDIES.values())
-    known = [*STUDIES, *_SHARED]
+        return list(STUDIES.values()) + [LONG[name] for name in names if name in LONG]
+    known = [*STUDIES, *_SHARED, *LONG]
     for name in names:
         if name not in known:
             raise UnknownName.of("study", name, [*known, "all"])
     wanted = [_SHARED.get(name, name) for name in names]
-    return [study for name, study in STUDIES.items() if name in wanted]
+    return [study for name, study in (STUDIES | LONG).items() if name in wanted]
