@@ -54,7 +54,7 @@ def test_the_commands_and_the_python_of_the_page_work(tmp_path: Path) -> None:
         script = blocks("python").replace("http://localhost:8000", server.url)
         ran = run(server, tmp_path, sys.executable, "-c", script)
         assert ran.returncode == 0, ran.stderr
-        assert "'signals': 1, 'rewards': 1" in ran.stdout
+        assert "signals=1, rewards=1" in ran.stdout
         _, page = server.ask("GET", "/v1/campaigns/home-hero/report")
         assert page["policy"].startswith("nsd-psrl")
 

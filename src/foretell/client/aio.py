@@ -23,9 +23,7 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]], AsyncAdminCalls):
     """A `foretell.Client` whose methods are awaited, in any event loop.
 
     Each loop has connections of its own, and `close` closes those of the loop it is awaited in.
-
-    Feedback is written to the outbox in a thread, and sent by the same sender thread as that of
-    a `Client`: a busy loop does not delay it.
+    Feedback is written to the outbox and sent in threads: a busy loop does not delay it.
     """
 
     def __init__(
