@@ -41,7 +41,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
 class Limits(Struct, frozen=True, kw_only=True):
     """What a stranger, a key and a request may take; none depends on what a body says."""
 
-    event: Count = 1 << 18
+    event: Count = 1 << 19
     """Bytes of the body of one decision or report: 413 over it."""
     body: Count = 1 << 20
     """Bytes of any other body: 413 over it."""
@@ -150,10 +150,10 @@ def parse_json(decoder: msgspec.json.Decoder[Any], body: bytes, *, any_depth: bo
     if not body:
         raise Malformed("the body is empty: send JSON")
     try:
-        if not any_depth and body.count(b"[") + body.count(b"{") > MAX_DEPTH:
-            _check_depth(body)
-        return decoder.decode(body)
+        parsed = decoder.decode(body)
     except msgspec.ValidationError as error:
+        if not any_depth:
+            _check_depth(body)
         raise Unusable(validation_sentence(error, decoder.type)) from None
     except msgspec.DecodeError as error:
         raise Malformed(str(error)) from None
@@ -161,10 +161,15 @@ def parse_json(decoder: msgspec.json.Decoder[Any], body: bytes, *, any_depth: bo
         raise Malformed("the body must be UTF-8") from None
     except RecursionError:
         raise Malformed(_TOO_DEEP) from None
+    if not any_depth:
+        _check_depth(body)
+    return parsed
 
 
 def _check_depth(body: bytes) -> None:
-    """Refuse what is too deep, without a step of Python for each bracket."""
+    """Refuse JSON that is too deep, without a step of Python for each bracket."""
+    if body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
+        return
     unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside_strings = b"".join(unescaped.split(b'"')[::2])
     steps = memoryview(outside_strings.translate(_STEPS, _NO_BRACKETS)).cast("b")
