@@ -89,7 +89,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             "Bytes of the body of one decision or report; 413 over it.",
             **_BYTES,
         ),
-    ] = 1 << 15
+    ] = 1 << 19
     max_body: Annotated[
         int,
         _meta(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, cast
 
@@ -126,3 +126,15 @@ async def raw_server(
         for task in list(state.tasks):
             task.cancel()
         await asyncio.sleep(0.01)
+
+
+def served(
+    work: Callable[[RawServer], Awaitable[None]], limits: Limits | None = None, run: object = None
+) -> None:
+    """Do some work with a server that runs as long."""
+
+    async def whole() -> None:
+        async with raw_server(limits) as server:
+            await work(server)
+
+    (run or asyncio.run)(whole())  # type: ignore[operator]

@@ -13,9 +13,17 @@ import pytest
 from starlette.types import Message
 
 from foretell.service.http import handlers
-from foretell.service.http.bodies import MAX_DEPTH, MAX_LINES, MAX_VALUES, read_body
+from foretell.service.http.bodies import (
+    MAX_DEPTH,
+    MAX_EVENT_VALUES,
+    MAX_LINES,
+    MAX_VALUES,
+    Limits,
+    read_body,
+)
 from foretell.service.model.errors import TooLarge
 from tests.service.http.conftest import CAMPAIGN, SMALL, Served, check_problem, post
+from tests.service.http.fake_engine import KEYS, FakeEngine
 
 
 def test_a_body_that_says_it_is_too_large_is_not_read(served: Served) -> None:
@@ -192,6 +200,18 @@ def test_a_batch_of_as_many_events_as_are_allowed_is_read_however_it_is_written(
     answer = post(served, text, "/v1/events/batch")
     assert answer.status_code == 200, answer.text
     assert {one["status"] for one in answer.json()["results"]} == {"accepted"}
+
+
+def test_every_action_of_a_large_campaign_can_be_eligible(portal: Any) -> None:
+    limits = Limits()
+    service = Served(FakeEngine(), dict(KEYS), portal, limits)
+    actions = [f"the-action-with-number-{number}" for number in range(9_000)]
+    made = post(service, json.dumps({**CAMPAIGN, "actions": actions}))
+    assert made.status_code == 201, made.text
+    path = "/v1/campaigns/hero/decisions"
+    assert post(service, json.dumps({"eligible": actions}), path).status_code == 201
+    many = json.dumps({"context": {"list": [[]] * MAX_EVENT_VALUES}})
+    check_problem(post(service, many, path), 413, "too-large")
 
 
 def test_a_decision_or_report_is_smaller_than_other_bodies(broken: Served) -> None:

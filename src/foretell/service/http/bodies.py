@@ -29,13 +29,11 @@ MAX_DEPTH = 64
 MAX_VALUES = 1 << 16
 """Commas, opening brackets and line ends of a body, those in strings too: 413 over it. The time
 that a parser takes goes by them, and not by the bytes."""
+MAX_EVENT_VALUES = 1 << 14
+"""The same for one decision, whose `context` may be anything, or report."""
 MAX_LINES = 4 * MAX_BATCH_EVENTS
 """Lines of a batch, the empty ones too: 413 over it."""
 _TOO_DEEP = f"the body must have at most {MAX_DEPTH} arrays and objects inside each other"
-_TOO_MANY = (
-    f"the body must have at most {MAX_VALUES} commas, opening brackets and line ends: "
-    f"send less at once"
-)
 _MARKS = b",[{\n"
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
@@ -44,7 +42,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
 class Limits(Struct, frozen=True, kw_only=True):
     """What a stranger, a key and a request may take; none depends on what a body says."""
 
-    event: Count = 1 << 15
+    event: Count = 1 << 19
     """Bytes of the body of one decision or report: 413 over it."""
     body: Count = 1 << 20
     """Bytes of any other body: 413 over it."""
@@ -82,8 +80,10 @@ async def next_message(receive: Receive) -> Message:
     return message
 
 
-async def read_body(receive: Receive, headers: HeaderMap, limit: int) -> bytes:
-    """Read a whole body of at most `limit` bytes."""
+async def read_body(
+    receive: Receive, headers: HeaderMap, limit: int, values: int = MAX_VALUES
+) -> bytes:
+    """Read a whole body of at most `limit` bytes, with at most so many values in it."""
     length = headers.get(b"content-length", b"0")
     if not length.isdigit():
         raise Malformed("the header Content-Length must be a whole number")
@@ -94,15 +94,15 @@ async def read_body(receive: Receive, headers: HeaderMap, limit: int) -> bytes:
         raise ClientDisconnected
     body: bytes = message.get("body", b"")
     if message.get("more_body", False):
-        body = await _read_rest(receive, body, limit)
-    elif len(body) > MAX_VALUES and _count_marks(body) > MAX_VALUES:
-        raise TooLarge(_TOO_MANY)
+        body = await _read_rest(receive, body, limit, values)
+    elif len(body) > values and _count_marks(body) > values:
+        raise _too_many(values)
     if len(body) > limit:
         raise _too_large(limit)
     return body
 
 
-async def _read_rest(receive: Receive, body: bytes, limit: int) -> bytes:
+async def _read_rest(receive: Receive, body: bytes, limit: int, values: int) -> bytes:
     """Read on; each part is looked at when it comes, so that no body takes long at its end."""
     parts, size, marks, more = [body], len(body), _count_marks(body), True
     while more and size <= limit:
@@ -111,8 +111,8 @@ async def _read_rest(receive: Receive, body: bytes, limit: int) -> bytes:
         parts.append(part)
         size += len(part)
         marks += _count_marks(part)
-        if marks > MAX_VALUES:
-            raise TooLarge(_TOO_MANY)
+        if marks > values:
+            raise _too_many(values)
         more = message.get("more_body", False)
     return b"".join(parts)
 
@@ -123,6 +123,13 @@ def _count_marks(part: bytes) -> int:
 
 def _too_large(limit: int) -> TooLarge:
     return TooLarge(f"the body must have at most {limit} bytes: send less at once")
+
+
+def _too_many(values: int) -> TooLarge:
+    return TooLarge(
+        f"the body must have at most {values} commas, opening brackets and line ends: "
+        f"send less at once"
+    )
 
 
 def check_media(headers: HeaderMap, known: tuple[bytes, ...]) -> bytes:
@@ -144,17 +151,22 @@ def parse_json(decoder: msgspec.json.Decoder[Any], body: bytes, *, any_depth: bo
     if not body:
         raise Malformed("the body is empty: send JSON")
     try:
-        if not any_depth and body.count(b"[") + body.count(b"{") > MAX_DEPTH:
-            _check_depth(body)
-        return decoder.decode(body)
+        parsed = decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if isinstance(error, msgspec.ValidationError) and not any_depth:
+            _check_depth(body)
         refuse_json(decoder.type, body, error)
     except RecursionError:
         raise Malformed(_TOO_DEEP) from None
+    if not any_depth:
+        _check_depth(body)
+    return parsed
 
 
 def _check_depth(body: bytes) -> None:
-    """Refuse what is too deep, without a step of Python for each bracket."""
+    """Refuse JSON that is too deep, without a step of Python for each bracket."""
+    if body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
+        return
     unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside_strings = b"".join(unescaped.split(b'"')[::2])
     steps = memoryview(outside_strings.translate(_STEPS, _NO_BRACKETS)).cast("b")

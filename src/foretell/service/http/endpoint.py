@@ -13,6 +13,8 @@ from foretell import protocol
 from foretell.service.engine import Engine
 from foretell.service.http.admission import KeyUse
 from foretell.service.http.bodies import (
+    MAX_EVENT_VALUES,
+    MAX_VALUES,
     ClientDisconnected,
     HeaderMap,
     check_media,
@@ -48,6 +50,7 @@ class Endpoint:
         whole = operation.reads == "bytes"
         limits = state.limits
         self._limit = limits.batch if whole else limits.event if traffic else limits.body
+        self._values = MAX_EVENT_VALUES if traffic and not whole else MAX_VALUES
         self._decoder = msgspec.json.Decoder(operation.request or Any)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,7 +118,7 @@ class Endpoint:
         operation, admission = self._operation, self._state.admission
         if operation.reads == "stream":
             return check_media(headers, operation.media)
-        body = await read_body(receive, headers, self._limit)
+        body = await read_body(receive, headers, self._limit, self._values)
         if use is not None and admission.has_budgets:
             admission.take_body(use, body)
         if not body and operation.optional:
