@@ -60,7 +60,7 @@ async def reopened(engine: Engine) -> bool:
 async def refusals(engine: Engine, traffic: Traffic) -> list[str]:
     """Ask a closed engine for everything; each must be refused as closed, and not be there."""
     wrong = [] if engine.health().status == "closed" else ["failed: health says ok when closed"]
-    decision = traffic.decisions[-1][1]
+    decision = traffic.book.decisions[-1][1]
     asked: dict[str, Callable[[], Awaitable[Any]]] = {
         "decide": lambda: engine.decide("free", protocol.DecisionRequest(decision_key="refused")),
         "signal": lambda: engine.feedback(decision, protocol.SignalReport("low", "refused")),

@@ -26,10 +26,11 @@ from foretell.service.log.sqlite.database import Database
 from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.log.sqlite.writer import Writer
 from foretell.service.model.decision_id import read_decision_id
+from tests.torture.changes import SIGNALS
 from tests.torture.disk import LOSSES, Disk, Fault
 from tests.torture.examine import Totals, examine
 from tests.torture.replay import LogContents
-from tests.torture.traffic import SIGNALS, Traffic
+from tests.torture.traffic import Traffic
 from tests.torture.verbs import NoAnswer, Refused, Within
 
 MANY_RECORDS = 1200
@@ -225,7 +226,7 @@ class PowerCuts:
         """Send feedback on decisions that were answered and are lost: it belongs to none."""
         lost = [
             (campaign, decision)
-            for campaign, decision in traffic.decisions
+            for campaign, decision in traffic.book.decisions
             if read_decision_id(decision, found.secrets) not in found.tokens
         ]
         self.totals.lost_decisions += len(lost)

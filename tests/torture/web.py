@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 
+from tests.torture.crash import RESTORED
 from tests.torture.examine import Totals, examine
 from tests.torture.traffic import Traffic
 from tests.torture.verbs import Body, NoAnswer, Refused
@@ -32,34 +34,25 @@ class Web:
 
     async def call(self, verb: str, body: Body) -> Any:
         """Ask the server."""
-        method, path, sent = _request(verb, body)
+        method, path, media, sent = request_of(verb, body)
+        headers = {"content-type": media} if sent else {}
         try:
-            response = await self.client.request(method, f"/v1{path}", json=sent)
-            answer: Any = response.json() if response.content else None
-        except (httpx2.TransportError, ValueError):
+            response = await self.client.request(method, path, content=sent, headers=headers)
+        except httpx2.TransportError:
             raise NoAnswer from None
-        if response.status_code >= 300:
-            raise Refused(response.status_code, answer["detail"])
-        match verb:
-            case "decide":
-                new = response.status_code == 201
-                return {
-                    "decision_id": answer["decision_id"],
-                    "action": answer["action"],
-                    "new": new,
-                }
-            case "signal" | "reward" | "void":
-                return answer["status"]
-            case "batch":
-                return [receipt["status"] for receipt in answer["results"]]
-            case "key":
-                return answer["id"]
-            case "report":
-                return answer
-        return None
+        return answer_of(verb, body, response.status_code, response.content)
 
 
-def _request(verb: str, body: Body) -> tuple[str, str, Body | None]:  # noqa: PLR0911
+def request_of(verb: str, body: Body) -> tuple[str, str, str, bytes]:
+    """Return the method, the path, the media type and the content of a request."""
+    if verb == "restore":
+        return "POST", "/v1/restore", "application/vnd.sqlite3", Path(body["copy"]).read_bytes()
+    method, path, sent = _request(verb, body)
+    content = b"" if sent is None else msgspec.json.encode(sent)
+    return method, f"/v1{path}", "application/json", content
+
+
+def _request(verb: str, body: Body) -> tuple[str, str, Body | None]:  # noqa: C901, PLR0911, PLR0912
     campaign = f"/campaigns/{body.get('campaign')}"
     match verb:
         case "decide":
@@ -70,17 +63,57 @@ def _request(verb: str, body: Body) -> tuple[str, str, Body | None]:  # noqa: PL
             return "POST", "/events/batch", body
         case "create":
             return "POST", "/campaigns", body
+        case "campaign":
+            return "GET", campaign, None
         case "add_action":
             return "POST", f"{campaign}/actions", {"action": body["action"]}
-        case "patch":
+        case "set_action":
+            return "PATCH", f"{campaign}/actions/{body['action']}", {"status": body["status"]}
+        case "patch" | "add_signal":
             return "PATCH", campaign, body["patch"]
+        case "status":
+            return "POST", f"{campaign}/{body['status']}", None
+        case "refit":
+            return "POST", f"{campaign}/refit", None
         case "key":
             return "POST", "/keys", {"name": body["name"], "scopes": ["read"]}
+        case "revoke":
+            return "DELETE", f"/keys/{body['id']}", None
+        case "rotate":
+            return "POST", "/secrets", None
         case "erase":
             return "DELETE", f"{campaign}/units/{body['unit']}", None
         case "report":
             return "GET", f"{campaign}/report", None
+        case "backup":
+            return "GET", "/backup", None
     raise ValueError(verb)
+
+
+def answer_of(verb: str, body: Body, status: int, content: bytes) -> Any:  # noqa: PLR0911
+    """Return an answer as the load keeps it, or raise `Refused`."""
+    if verb == "backup" and status == 200:
+        Path(body["target"]).write_bytes(content)
+        return None
+    try:
+        answer: Any = msgspec.json.decode(content) if content else None
+    except msgspec.DecodeError:
+        raise NoAnswer from None  # it was cut off
+    if status >= 300:
+        raise Refused(status, answer["detail"])
+    match verb:
+        case "decide":
+            new = status == 201
+            return {"decision_id": answer["decision_id"], "action": answer["action"], "new": new}
+        case "signal" | "reward" | "void":
+            return answer["status"]
+        case "batch":
+            return [receipt["status"] for receipt in answer["results"]]
+        case "key":
+            return answer["id"]
+        case "campaign" | "report":
+            return answer
+    return None
 
 
 class Served:
@@ -130,7 +163,7 @@ async def run(
     totals = Totals()
     while totals.kills < kills:
         path = folder / f"web-{totals.databases}.db"
-        traffic = Traffic(rng)
+        traffic = Traffic(rng, folder)
         records = 0
         while totals.kills < kills and records < 3000:
             starts = rng.random() < 0.3
@@ -163,6 +196,8 @@ async def _life(path: Path, traffic: Traffic, rng: random.Random, *, starts: boo
         with contextlib.suppress(NoAnswer):
             await traffic.set_up(web)
             await traffic.resend(web)
+            if rng.random() < RESTORED:
+                await traffic.changes.restore(web)
             await traffic.run(web, 2000)
 
     task = asyncio.create_task(load())
