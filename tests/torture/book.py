@@ -39,6 +39,8 @@ class Item:
     answers: list[Any] = field(default_factory=list)
     contended: bool = False
     """Whether others were sent under the same key at the same time."""
+    uncertain: bool = False
+    """Whether it was first sent while a copy was taken, which may hold it without its decision."""
 
 
 class Book:
@@ -62,6 +64,8 @@ class Book:
         self.restoring: Book | None = None
         """The book of the copy that is being restored."""
         self.restored = 0
+        self.keys_in_order = 0
+        """Keys whose history was checked at a restore."""
 
     def send(self, verb: str, body: Body, name: str) -> Item:
         """Note what is about to be sent."""
@@ -80,7 +84,7 @@ class Book:
 
     def open(self) -> list[Item]:
         """Return what was sent and not answered."""
-        return [item for item in self.items.values() if not item.answers]
+        return [item for item in self.items.values() if not item.answers and not item.uncertain]
 
     def acknowledged(self) -> int:
         """Count what was answered."""
@@ -100,18 +104,19 @@ class Book:
     def end_copy(self, now: Book) -> None:
         """Note what else may be in a copy that is finished now."""
         for name, item in now.items.items():
-            known = self.items.setdefault(name, Item(item.verb, item.body, name))
+            new = Item(item.verb, item.body, name, uncertain=True)
+            known = self.items.setdefault(name, new)
             known.sent, known.contended = item.sent, item.contended
 
     def become(self, other: Book) -> Iterator[str]:
-        """Go on with a copy in place of the log: what was never answered may come later."""
+        """Go on with a copy in place of the log; nothing is under way any more."""
         yield from self.history.violations()
-        open_items = {item.name: item for item in self.open()}
         self.untracked = set(self.items)
-        self.items = open_items | other.copied().items
+        self.items = other.copied().items
         self.decisions, self.rewarded = list(other.decisions), list(other.rewarded)
         self.keys = list(other.keys)
         self.duplicates = Counter(other.duplicates)
+        self.keys_in_order += len(self.history.by_key)
         self.history = History()
         self.restoring = None
         self.restored += 1

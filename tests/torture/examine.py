@@ -46,7 +46,7 @@ class Totals:
         self.duplicates += book.duplicates.total()
         self.records += records
         self.restores += book.restored
-        self.keys_in_order += len(book.history.by_key)
+        self.keys_in_order += book.keys_in_order + len(book.history.by_key)
         self.violations += book.history.violations()
 
     def join(self, other: Totals) -> None:

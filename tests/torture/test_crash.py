@@ -42,7 +42,10 @@ def test_a_broken_server_is_found_out(folder: Path, broken: str, seen: tuple[str
     assert sum(totals.count(word) for word in seen) > 0
 
 
-def test_foretell_serve_is_killed_over_http(folder: Path) -> None:
-    totals = asyncio.run(web.run(folder, seed=1, kills=4))
+def test_foretell_serve_is_killed_fifty_times_over_http(folder: Path) -> None:
+    totals = asyncio.run(web.run(folder, seed=1, kills=50))
     assert totals.violations == []
-    assert totals.acknowledged > 50
+    assert totals.kills >= 50
+    assert totals.acknowledged > 1000
+    assert totals.restores > 0
+    assert totals.keys_in_order > 500

@@ -222,7 +222,7 @@ class Traffic:
     async def _again(self, service: Service) -> None:
         """Send once more what was sent before, answered or not."""
         item = self.rng.choice(list(self.book.items.values())[-200:])
-        if item.verb in {"decide", *FEEDBACK} and item.name[0] != "?":
+        if item.verb in {"decide", *FEEDBACK} and item.name[0] != "?" and not item.uncertain:
             await self.send(service, item.verb, item.body, item.name)
 
     async def _contend(self, service: Service) -> None:
