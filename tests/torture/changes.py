@@ -45,8 +45,18 @@ CAMPAIGNS: dict[str, Body] = {
         "sticky": True,
     },
 }
+CHANGED = tuple(CAMPAIGNS)
+"""Campaigns whose configuration is changed."""
+CAMPAIGNS["plain"] = {
+    "name": "plain",
+    "actions": ["a", "b"],
+    "signals": ["click", "buy"],
+    "policy": "nsd-kl-glr",
+    "signal_window": 0.1,
+    "reward_window": 0.3,
+}
 POLICIES = ("sw-ts(window={})", "sw-ucb(window={})", "nsd-ucrl2(window={})")
-SIGNALS = {"stream": ("click", "buy"), "free": ("low", "high"), "sticky": ("click",)}
+SIGNALS = {"plain": ("click", "buy"), "stream": ("click", "buy"), "free": ("low", "high"), "sticky": ("click",)}
 MOST_SIGNALS, MOST_SECRETS = 6, 60
 _copies = itertools.count()
 
@@ -71,7 +81,7 @@ class Changes:
                 *(self._revoke, self._rotate, self._refit, self.back_up),
             )
         )
-        await what(service, rng.choice(list(CAMPAIGNS)))
+        await what(service, rng.choice(CHANGED))
 
     async def _explore(self, service: Service, campaign: str) -> None:
         explore = self.traffic.number / 1e6

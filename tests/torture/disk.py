@@ -76,6 +76,10 @@ def _path(name: Any) -> str:
     return name.filename() if isinstance(name, apsw.URIFilename) else name or ".db-temporary"
 
 
+def _file_of(path: str) -> int | None:
+    return Path(path).stat().st_ino if Path(path).exists() else None
+
+
 Fault = Callable[[str, str, int], Exception | None]
 """Of an operation, a file's ending and the number of the operation: the error to raise."""
 
@@ -89,6 +93,8 @@ class Disk(apsw.VFS):
         self.files: dict[str, Kept] = {}
         self.entries: dict[str, Kept] = {}
         """The folder as the platter has it."""
+        self.known: dict[str, int | None] = {}
+        """Which file bore each name when it was last opened."""
         self.operations = 0
         self.fault: Fault = lambda *_: None
         self.cut_at: int | None = None
@@ -102,13 +108,21 @@ class Disk(apsw.VFS):
             path = Path(f"{database}{ending}")
             if path.exists():
                 self.files[str(path)] = Kept(bytearray(path.read_bytes()), fresh=False)
+                self.known[str(path)] = _file_of(str(path))
         self.sync_folder()
 
     def xOpen(self, name: Any, flags: list[int]) -> DiskFile:
         path = _path(name)
         self.step("open", path)
-        self.files.setdefault(path, Kept())
-        return DiskFile(self, path, name, flags)
+        file = _file_of(path)
+        if file is None:
+            self.files[path] = Kept()
+        elif file != self.known.get(path):  # a rename has put another file in its place
+            self.files[path] = Kept(bytearray(Path(path).read_bytes()), fresh=False)
+            self.sync_folder()
+        opened = DiskFile(self, path, name, flags)
+        self.known[path] = _file_of(path)
+        return opened
 
     def xDelete(self, filename: str, syncdir: bool) -> None:
         self.step("delete", filename)
