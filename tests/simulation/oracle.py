@@ -144,7 +144,9 @@ async def wrong_refits(log: LogReader, campaigns: list[tuple[int, Campaign]]) ->
 
 def wrong_life(final: FinalLog, name: str, campaign: Campaign) -> list[str]:
     """Return a sentence if a policy that reads a stream has another state than its life gives."""
-    number, moments, rounds = final.numbers[name], [], {}
+    number = final.numbers[name]
+    moments: list[Moment] = []
+    rounds: dict[int, int] = {}
     for record in final.records:
         if record.campaign != number:
             continue
@@ -177,9 +179,9 @@ def wrong_life(final: FinalLog, name: str, campaign: Campaign) -> list[str]:
 
 
 def _as_reported(record: Record, event: Feedback) -> FeedbackEvent:
-    kind = event.verb
+    kind: str = event.verb
     if kind == "observed":
-        kind = "reward" if event.stage else "signal"  # type: ignore[assignment]
+        kind = "reward" if event.stage else "signal"
     return FeedbackEvent(
         at=record.recorded_at,
         kind=kind,

@@ -23,10 +23,17 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 
 from foretell.errors import ForetellError
+from foretell.service.engine.replay import rebuild
 from foretell.service.engine.verify import verify_log
+from foretell.service.log.errors import LogClosed
 from foretell.service.log.open import open_reader
+from foretell.service.model.decider import Decider, Eligible
+from foretell.service.model.decision_id import read_decision_id
+from foretell.service.model.events import moment
+from foretell.service.model.overlay import Overlay
 from tests.simulation.oracle import FinalLog, wrong_answers, wrong_life, wrong_refits
 from tests.simulation.server import Network, Server, log_of, simulated
 from tests.simulation.virtual_time import SECOND, VirtualLoop, VirtualTime, on_virtual_time
@@ -169,7 +176,7 @@ class _Simulation:
             server.image = self._place().parent
             server.loss = self.rng.choice(LOSSES) if "cut" in end else "none"
         if "operation" in end:
-            server.disk.cut_at = int(2 ** self.rng.uniform(4, 11))
+            server.disk.cut_at = int(2 ** self.rng.uniform(5, 11.5))
         return server
 
     async def _started(self, server: Server, *, troubled: bool) -> bool:
@@ -227,7 +234,10 @@ class _Simulation:
         async def ask() -> None:
             while self.traffic.number < last and not server.dead.is_set():
                 with contextlib.suppress(NoAnswer):
-                    await self.traffic.one(self.network)
+                    if self.rng.random() < 0.06:
+                        await self.traffic.decide_and_void(self.network, "plain")
+                    else:
+                        await self.traffic.one(self.network)
                 think = self.rng.choice((0.0, 0.01, 0.05, 0.3))
                 if self.rng.random() < 0.02:
                     think = self.rng.choice((5.0, 60.0, 900.0))
@@ -244,6 +254,7 @@ class _Simulation:
             await asyncio.sleep(0.1)
         else:
             self.totals.violations.append("failed: the log does not open again")
+        await self._check_draw(server)
         if self.rng.random() < 0.3:
             await self.traffic.changes.restore(self.network)
             await server.drained()
@@ -295,15 +306,41 @@ class _Simulation:
         if passed < 5 * SECOND:
             self.totals.violations.append(f"time: {passed} microseconds passed in five seconds")
 
+    async def _check_draw(self, server: Server) -> None:
+        """Ask for a decision when nothing is under way, and draw it again from the log alone."""
+        assert server.engine is not None
+        await asyncio.sleep(10.0)  # longer than a table of shares is kept
+        answer = await self.traffic.decide_plainly(self.network, "plain")
+        if server.dead.is_set() or answer is None:
+            return
+        runtime, log = server.engine.runtime, log_of(server)
+        token = read_decision_id(answer["decision_id"], runtime.secrets)
+        assert token is not None
+        event = (await log.decided(token.campaign, [token.number]))[token.number]
+        campaign = await rebuild(log, token.campaign, event.state)
+        everything = Eligible.of(np.ones(len(campaign.config.actions), np.bool_))
+        drawn = Decider(campaign.config.seed).choose(Overlay(campaign), everything, event.nonce)
+        if (drawn.action, drawn.propensity) != (event.action, event.propensity):
+            self.totals.violations.append(f"draw: {event} is drawn as {drawn} from the log alone")
+        await self._check_close(server, token.number)
+        if any(active.overlay._under_way for active in runtime.by_number.values()):
+            self.totals.violations.append("pending: a decision is under way that is not there")
+
+    async def _check_close(self, server: Server, decision: int) -> None:
+        """Go to the microsecond at which the window of a decision closes: now it is closed."""
+        assert server.engine is not None
+        log, active = log_of(server), server.engine.runtime.by_name["plain"]
+        due = active.campaign.rules.due(0, moment(decision))
+        self.virtual.advance(due - moment(log.now()))
+        with contextlib.suppress(LogClosed):
+            await server.engine.settled()
+            final = await FinalLog.read(log)
+            self.totals.violations += wrong_life(final, "plain", active.campaign)
+
     async def _check_states(self, server: Server) -> None:
         assert server.engine is not None
         await server.engine.settled()
         runtime = server.engine.runtime
-        for active in runtime.by_number.values():
-            if active.overlay._under_way:
-                self.totals.violations.append(
-                    f"pending: {active.config.name} is drawn with decisions that are not there"
-                )
         with open_reader(str(self.path)) as log:
             final = await FinalLog.read(log)
             self.totals.violations += wrong_answers(self.traffic.book, final)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from foretell.service.http import ShutdownMiddleware
 from foretell.service.http import app as application
 from foretell.service.log.sqlite import database, tail
 from foretell.service.log.sqlite.log import SqliteLog
-from foretell.service.log.sqlite.writer import Writer
+from foretell.service.log.sqlite.writer import Job, Writer
+from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.events import moment
 from foretell.service.model.outcome import WINDOW_GRID
 from tests.simulation.virtual_time import SECOND, VirtualTime
@@ -31,7 +32,7 @@ from tests.torture.verbs import Body, NoAnswer, Refused
 from tests.torture.web import answer_of, request_of
 
 TICK_SECONDS = 2.0
-"""How often background work looks around: hours pass, and nobody need see each tenth of a second."""
+"""How often background work looks around: hours pass, and each tick of them takes time."""
 NEVER_SECONDS = 1e12
 
 
@@ -50,6 +51,8 @@ class InlineWriter(Writer):
 
     virtual: VirtualTime
     """Set for each simulation."""
+    campaigns: Callable[[], dict[int, ActiveCampaign]] = dict
+    """Returns the campaigns of the server that lives."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         with mock.patch.object(threading, "Thread", _NoThread):
@@ -81,8 +84,8 @@ class InlineWriter(Writer):
         group = [job for job in jobs if job is not None]
         if jobs[-1] is None:
             self._ended.set()
-        if self.virtual.rng.random() < 0.25:
-            self._go_to_a_close()
+        if group and self.virtual.rng.random() < 0.4:
+            self._go_to_a_close(group[0])
         try:
             if group:
                 self._write(group)
@@ -92,10 +95,20 @@ class InlineWriter(Writer):
         if not self._queue.empty():
             self._plan()
 
-    def _go_to_a_close(self) -> None:
-        """Go to a moment at which windows close, so that records share its microsecond."""
+    def _go_to_a_close(self, job: Job) -> None:
+        """Go to a moment at which windows close, so that a record shares its microsecond.
+
+        If the record is about a decision whose window is open, that is the close of its window.
+        """
         now = moment(self._appender.stamps.now())
-        self.virtual.advance(-now % WINDOW_GRID)
+        wait = -now % WINDOW_GRID
+        draft = job.drafts[0] if job.drafts else None
+        active = None if draft is None else self.campaigns().get(draft.campaign)
+        if draft is not None and draft.decision and active is not None:
+            dues = active.campaign.rules.dues(moment(draft.decision))
+            ahead = [due - now for due in dues if 0 <= due - now < SECOND]
+            wait = self.virtual.rng.choice(ahead or [wait])
+        self.virtual.advance(wait)
 
 
 class SlowDisk(Disk):
@@ -121,10 +134,12 @@ def simulated(virtual: VirtualTime) -> Iterator[None]:
     with ExitStack() as patches:
         for owner, name, value in (
             (InlineWriter, "virtual", virtual),
+            (InlineWriter, "campaigns", InlineWriter.campaigns),
             (database, "Writer", InlineWriter),
             (tail, "TICK_SECONDS", TICK_SECONDS),
             (maintenance, "TICK_SECONDS", TICK_SECONDS),
             (maintenance, "SAVE_RECORDS", 25),
+            (database, "REOPEN_SECONDS", 15.0),
             (app_module, "openapi_document", lambda *_: {}),
             (app_module, "render_docs", lambda *_: ""),
         ):
@@ -158,6 +173,8 @@ class Server:
             scrub_seconds=NEVER_SECONDS,
         )
         set_checkpoint(self.engine, self.virtual.rng.choice((10, 40, 1000)))
+        runtime = self.engine.runtime
+        InlineWriter.campaigns = staticmethod(lambda: runtime.by_number)
         self.app = ShutdownMiddleware(application(self.engine))
 
     def _cut(self) -> None:

@@ -120,7 +120,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _write_to_self(self) -> None:
         """Do nothing: the loop never sleeps."""
 
-    def call_soon_threadsafe(
+    def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Any = None
     ) -> asyncio.TimerHandle:
         """Call from another thread: a while later, and in the order of the calls."""
@@ -128,7 +128,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._last_call = max(self.time() + wait, self._last_call + 1e-6)
         return self.call_at(self._last_call, callback, *args, context=context)
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
         """Run something in another thread: it begins and ends at one moment, a while later."""
         future = self.create_future()
 

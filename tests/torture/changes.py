@@ -56,7 +56,12 @@ CAMPAIGNS["plain"] = {
     "reward_window": 0.3,
 }
 POLICIES = ("sw-ts(window={})", "sw-ucb(window={})", "nsd-ucrl2(window={})")
-SIGNALS = {"plain": ("click", "buy"), "stream": ("click", "buy"), "free": ("low", "high"), "sticky": ("click",)}
+SIGNALS = {
+    "plain": ("click", "buy"),
+    "stream": ("click", "buy"),
+    "free": ("low", "high"),
+    "sticky": ("click",),
+}
 MOST_SIGNALS, MOST_SECRETS = 6, 60
 _copies = itertools.count()
 

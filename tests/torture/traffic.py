@@ -87,7 +87,7 @@ class Traffic:
             await self._feedback(service, self._reward())
         elif drawn < 0.85:
             await self._feedback(service, self._correction())
-        elif drawn < 0.87:
+        elif drawn < 0.88:
             await self._feedback(service, self._void())
         elif drawn < 0.94:
             await self._batch(service)
@@ -154,6 +154,19 @@ class Traffic:
             ask["unit"] = f"unit-{self.rng.randint(0, 40)}"
             ask["context"] = {"page": self.number, "words": "x" * self.rng.randint(0, 200)}
         await self.send(service, "decide", {"campaign": campaign, "ask": ask}, name)
+
+    async def decide_plainly(self, service: Service, campaign: str) -> Any:
+        """Ask for a decision among all actions; None where that was refused."""
+        self.number += 1
+        body: Body = {"campaign": campaign, "ask": {}}
+        return await self.send(service, "decide", body, f"?{self.number}")
+
+    async def decide_and_void(self, service: Service, campaign: str) -> None:
+        """Ask for a decision, and say soon that it was never shown."""
+        made = await self.decide_plainly(service, campaign)
+        if made is not None:
+            event = {"kind": "void", "event_id": f"void-{self.number}-{self.rng.random()}"}
+            await self._feedback(service, (campaign, {"decision_id": made["decision_id"], **event}))
 
     def _decision(self) -> tuple[str, str]:
         recent = self.rng.random() < 0.8
