@@ -85,9 +85,8 @@ def simulate(seed: int, plant: Plant = contextlib.nullcontext) -> Outcome:
     rng = random.Random(seed)  # noqa: S311
     virtual = VirtualTime(rng)
     outcome = Outcome(seed)
-    place = MEMORY if os.access(MEMORY, os.W_OK) else None
-    folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=place))
-    with on_virtual_time(virtual), simulated(virtual), plant(), _quiet():
+    folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=place_for_databases()))
+    with on_virtual_time(virtual), simulated(virtual), plant(), quiet():
         loop = VirtualLoop(virtual)
         try:
             loop.run_until_complete(_Simulation(folder, virtual, outcome).run())
@@ -98,8 +97,13 @@ def simulate(seed: int, plant: Plant = contextlib.nullcontext) -> Outcome:
     return outcome
 
 
+def place_for_databases() -> Path | None:
+    """Return where databases need no real disk under them; None is the usual place."""
+    return MEMORY if os.access(MEMORY, os.W_OK) else None
+
+
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Say nothing of what is broken on purpose, unless somebody listens."""
     logger = logging.getLogger("foretell.service")
     before, logger.disabled = logger.disabled, not logger.handlers

@@ -151,10 +151,10 @@ def simulated(virtual: VirtualTime) -> Iterator[None]:
 class Server:
     """One life of a server, from its start to its end, whichever that is."""
 
-    def __init__(self, path: Path, virtual: VirtualTime) -> None:
+    def __init__(self, path: Path, virtual: VirtualTime, disk: Disk | None = None) -> None:
         self.path = path
         self.virtual = virtual
-        self.disk = SlowDisk(path, virtual)
+        self.disk = disk or SlowDisk(path, virtual)
         self.disk.on_cut = self._cut
         self.dead = asyncio.Event()
         self.image: Path | None = None

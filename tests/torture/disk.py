@@ -87,8 +87,8 @@ Fault = Callable[[str, str, int], Exception | None]
 class Disk(apsw.VFS):
     """A disk under one database; `name` is what to open it with."""
 
-    def __init__(self, database: Path) -> None:
-        """Begin with what is there."""
+    def __init__(self, database: Path, *, default: bool = False) -> None:
+        """Begin with what is there; as the default, it is under every database meanwhile."""
         self.name = f"torture-{os.getpid()}-{next(_numbers)}"
         self.files: dict[str, Kept] = {}
         self.entries: dict[str, Kept] = {}
@@ -103,7 +103,7 @@ class Disk(apsw.VFS):
         self.dead = False
         self.reads_fail = False
         self.on_cut: Callable[[], None] = lambda: None
-        super().__init__(self.name, "unix")
+        super().__init__(self.name, "unix", makedefault=default)
         for ending in ("", "-wal", "-journal"):
             path = Path(f"{database}{ending}")
             if path.exists():
@@ -149,6 +149,11 @@ class Disk(apsw.VFS):
         if error is not None:
             raise error
 
+    def look(self, operation: str, path: str) -> None:
+        """Let an operation that changes nothing fail if it must."""
+        if self.reads_fail and operation == "read":
+            raise apsw.IOError("a read failed")
+
     def make_room(self, more: int) -> None:
         """Refuse a file to grow where there is no room."""
         if self.room is None or more <= 0:
@@ -188,13 +193,20 @@ class DiskFile(apsw.VFSFile):
         return True
 
     def xRead(self, amount: int, offset: int) -> bytes:
-        if self.disk.reads_fail:
-            raise apsw.IOError("a read failed")
+        self.disk.look("read", self.path)
         return super().xRead(amount, offset)
+
+    def xFileSize(self) -> int:
+        self.disk.look("size", self.path)
+        return super().xFileSize()
+
+    def xLock(self, level: int) -> None:
+        self.disk.look("lock", self.path)
+        super().xLock(level)
 
     def xWrite(self, data: Any, offset: int) -> None:
         self.disk.step("write", self.path)
-        self.disk.make_room(offset + len(data) - self.xFileSize())
+        self.disk.make_room(offset + len(data) - super().xFileSize())
         super().xWrite(data, offset)
         self.kept.pending.append((offset, bytes(data)))
 
