@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which then need n
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo serve test check browser lint leaderboard bench bench-live torture lock clean
+.PHONY: help setup demo serve test check browser faketime lint leaderboard bench bench-live torture lock clean
 
 help: ## Say what can be made
 	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -29,7 +29,7 @@ demo: $(STAMP) ## Reproduce the paper; the report goes to out/report
 serve: $(STAMP) ## Start the decision service at port 8000, on foretell.db (FLAGS="--port 9000" sets more)
 	$(BIN)/foretell serve $(FLAGS)
 
-test: lint browser ## Run every check and every test
+test: lint browser faketime ## Run every check and every test
 	$(BIN)/python -m pytest -q -n $(JOBS)
 
 check: lint ## The fast loop: every check, and the tests that neither compile nor take long
@@ -40,6 +40,13 @@ browser: # the report is tested in a real one
 	  echo "Installing Chromium for the tests of the report"; \
 	  apt-get update -qq && apt-get install -qq --no-install-recommends chromium > /dev/null; } || { \
 	  echo "the tests need a Chromium on the PATH: install one and call make test again" >&2; exit 1; }
+
+faketime: # the clock of a real server is turned
+	ls $(foreach folder,/usr/lib/*/faketime /usr/lib64/faketime /usr/local/lib/faketime,$(folder)/libfaketimeMT.so.1) \
+	  2> /dev/null | grep -q . || { \
+	  echo "Installing libfaketime for the tests of the clock"; \
+	  apt-get update -qq && apt-get install -qq --no-install-recommends libfaketime > /dev/null; } || { \
+	  echo "the tests need libfaketime: install it and call make test again" >&2; exit 1; }
 
 lint: $(STAMP)
 	$(BIN)/ruff check --quiet

@@ -37,6 +37,11 @@ def write_whole(
         sync(target.absolute().parent)
 
 
+def open_private(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file to be written from its start, which nobody else can read."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+
+
 def sync(path: str | os.PathLike[str]) -> None:
     """Wait until a file, or the names in a folder, are on disk."""
     handle = os.open(path, os.O_RDONLY)

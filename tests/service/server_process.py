@@ -38,12 +38,16 @@ def foretell(
         check=False,
         cwd=cwd,
         input=answer,
+        timeout=120,
         env=environment(**(variables or {})),
     )
 
 
 class Server:
     """`foretell serve` in a folder; leaving the block stops it."""
+
+    program: tuple[str, ...] = ("-m", "foretell")
+    """What Python runs."""
 
     def __init__(self, folder: Path, *arguments: str, **variables: str) -> None:
         """Start it, and wait until it says where it is."""
@@ -52,7 +56,7 @@ class Server:
         self.errors = folder / "server.log"
         with self.errors.open("a") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "foretell", "serve", "--port", "0", *arguments],
+                [sys.executable, *self.program, "serve", "--port", "0", *arguments],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,

@@ -43,18 +43,20 @@ def _answer_early() -> None:
     write = Writer._write
 
     def early(self: Writer, jobs: list[Job]) -> None:
-        check, done = self._before_commit, self._on_done
+        finish, done = self._appender.finish, self._on_done
 
         def answer() -> None:
-            check()
+            finish()
             self._call_loop(done, jobs)
             time.sleep(SLOW_DISK_SECONDS)
 
-        self._before_commit, self._on_done = answer, lambda _: None
+        self._appender.finish = answer  # type: ignore[method-assign]
+        self._on_done = lambda _: None
         try:
             write(self, jobs)
         finally:
-            self._before_commit, self._on_done = check, done
+            self._appender.finish = finish  # type: ignore[method-assign]
+            self._on_done = done
 
     Writer._write = early  # type: ignore[method-assign]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import IO
 
 import click
 
@@ -18,7 +19,7 @@ from foretell.cli.target import (
     target_url,
 )
 from foretell.errors import InvalidInput
-from foretell.files import write_whole
+from foretell.files import open_private, sync
 
 
 @click.command()
@@ -36,7 +37,7 @@ def backup(out: Path, url: str | None, key: str | None, db: str | None) -> None:
     address = target_url(url, db)
     if address:
         with admin_client(address, key) as service:
-            write_whole(out, service.backup, private=True)
+            _write_whole(out, service.backup)
     else:
         _copy(existing_database(db), str(out))
     click.echo(f"{out} is a copy; foretell verify --db {out} checks it.")
@@ -94,7 +95,29 @@ def _with_its_journal(copy: Path) -> Iterator[Path]:
     if not journal.exists() or journal.stat().st_size == 0:
         yield copy
         return
-    with TemporaryDirectory(prefix="foretell-") as folder:
-        whole = Path(folder) / "copy.db"
+    whole = Path(f"{copy}.whole")
+    whole.unlink(missing_ok=True)  # a kill may have left it
+    try:
         _copy(str(copy), str(whole))
         yield whole
+    finally:
+        whole.unlink(missing_ok=True)
+
+
+def _write_whole(out: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Let `write` fill a private file next to OUT, and give it that name when it is on disk.
+
+    What a kill leaves has always the same name, and the next backup to OUT takes its place.
+    """
+    part = Path(f"{out}.part")
+    try:
+        with open_private(part) as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(out)
+        sync(out.absolute().parent)
+    except OSError as error:
+        raise InvalidInput(f"the copy {str(out)!r} cannot be written: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)

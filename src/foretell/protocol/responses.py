@@ -271,7 +271,7 @@ class Health(Struct):
     fold_lag_seconds: float = 0.0
     """How far the states of the campaigns are behind the log."""
     clock_ahead_seconds: float = 0.0
-    """How far the wall clock is ahead of log time, while its step is not followed."""
+    """How far the wall clock is ahead of log time, while its step is not followed, or behind it."""
 
 
 class ProblemDetails(Struct, omit_defaults=True):

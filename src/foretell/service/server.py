@@ -15,6 +15,8 @@ import socket
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
+from math import inf
+from time import monotonic
 from types import FrameType
 from typing import NamedTuple
 
@@ -24,6 +26,7 @@ from uvicorn.loops.auto import auto_loop_factory
 from foretell.errors import InvalidInput
 from foretell.service.engine import Engine
 from foretell.service.http import Limits, ShutdownMiddleware, app
+from foretell.service.log.errors import LogClosed
 from foretell.service.logging import set_up_logging
 from foretell.service.settings import Settings
 
@@ -34,6 +37,13 @@ SWITCH_SECONDS = 0.001
 and then for this long: Python's own 5 ms would be longer than the disk takes."""
 KEEP_ALIVE_SECONDS = 75
 """How long an idle connection stays open: longer than proxies keep theirs."""
+
+
+WAIT_SECONDS = 0.5
+"""Seconds between two attempts to open a log that cannot be opened yet."""
+REPEAT_WARNING_SECONDS = 60.0
+CLOSE_SECONDS = 30.0
+"""Seconds that the end waits for a disk that does not answer."""
 
 
 class Started(NamedTuple):
@@ -122,13 +132,9 @@ async def _serve(
     stop: _Stop,
     listener: socket.socket,
 ) -> None:
-    engine = await Engine.open(
-        settings.db,
-        durability=settings.durability,
-        time_scale=settings.time_scale,
-        admin_key=admin_key,
-        scrub_seconds=settings.scrub_seconds,
-    )
+    engine = await _open_engine(settings, admin_key, stop)
+    if engine is None:
+        return
     try:
         if admin_key and engine.identify(admin_key) is None:
             logger.warning("the admin key of the environment is not valid: there were keys already")
@@ -146,8 +152,46 @@ async def _serve(
         if not stop.requested:
             await server.serve([listener])
     finally:
-        await engine.close()
+        await _close(engine)
     logger.info("stopped", extra={"seq": engine.runtime.log.head()})
+
+
+async def _close(engine: Engine) -> None:
+    """Close the engine; if its disk does not answer, end without it: threads wait for it forever.
+
+    What was acknowledged is on disk, and the next start reads it.
+    """
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await engine.close()
+    except TimeoutError:
+        logger.error(  # noqa: TRY400  (one line)
+            "the disk has not answered for %.0f s: the server ends without it, and loses nothing "
+            "that was acknowledged",
+            CLOSE_SECONDS,
+        )
+        logging.shutdown()
+        os._exit(1)
+
+
+async def _open_engine(settings: Settings, admin_key: str | None, stop: _Stop) -> Engine | None:
+    """Open the engine; while the disk is full or fails, wait and say so. None if stopped then."""
+    said = -inf
+    while not stop.requested:
+        try:
+            return await Engine.open(
+                settings.db,
+                durability=settings.durability,
+                time_scale=settings.time_scale,
+                admin_key=admin_key,
+                scrub_seconds=settings.scrub_seconds,
+            )
+        except LogClosed as error:
+            if monotonic() - said >= REPEAT_WARNING_SECONDS:
+                said = monotonic()
+                logger.error("not started yet: %s; the server waits, and tries again", error)  # noqa: TRY400
+            await asyncio.sleep(WAIT_SECONDS)
+    return None
 
 
 def _announce(server: Started, started: Callable[[Started], None], db: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import msgspec
@@ -232,6 +233,9 @@ class FakeEngine:
             protocol.KeyView(one.id, one.name, one.scopes, one.created_at)
             for one in self.made.values()
         ]
+
+    def scratch_folder(self) -> TemporaryDirectory[str]:
+        return TemporaryDirectory()
 
     async def backup(self, path: str) -> None:
         await asyncio.to_thread(Path(path).write_bytes, b"SQLite format 3\0" + bytes(1 << 20))

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator
 import pytest
 from starlette.types import Message
 
-from foretell.service.http import responses
 from foretell.service.http.responses import Response, send_response
 from tests.service.http.conftest import Served
+from tests.service.http.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
@@ -31,7 +31,7 @@ def test_head_of_a_file_writes_no_file(
 ) -> None:
     broken.decision()
     get = broken.call("GET", path)
-    monkeypatch.setattr(responses, "TemporaryDirectory", None)
+    monkeypatch.setattr(FakeEngine, "scratch_folder", None)
     head = broken.call("HEAD", path)
     assert head.status_code == 200
     assert head.content == b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+from typing import NoReturn
 
 import pytest
 from starlette.types import Message
@@ -84,18 +85,48 @@ def test_an_upload_that_is_cut_off_changes_nothing(broken: Served) -> None:
     assert 'operation="restore",status="499"' in broken.client.get("/metrics").text
 
 
-@pytest.mark.parametrize(("number", "status"), [(errno.ENOSPC, 413), (errno.EDQUOT, 413), (5, 500)])
-def test_no_room_for_a_backup_is_413(
-    broken: Served, monkeypatch: pytest.MonkeyPatch, number: int, status: int
+PLACES = ["scratch_folder", "restore", "backup", "export"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    ("number", "status", "sentence"),
+    [
+        (errno.ENOSPC, 507, "there is no room for the copy"),
+        (errno.EDQUOT, 507, "there is no room for the copy"),
+        (errno.EFBIG, 507, "there is no room for the copy"),
+        (errno.EROFS, 507, "make its folder writable"),
+        (errno.EMFILE, 503, "try again soon"),
+        (errno.EIO, 500, "the service failed"),
+    ],
+)
+def test_a_copy_that_cannot_be_written_is_said(
+    broken: Served,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    status: int,
+    sentence: str,
+    place: str,
 ) -> None:
-    async def full(self: FakeEngine, path: str) -> protocol.Restored:
+    broken.decision()
+
+    def fail(*_: object) -> NoReturn:
         raise OSError(number, os.strerror(number), "/srv/foretell.db")
 
-    monkeypatch.setattr(FakeEngine, "restore", full)
-    media = {"Content-Type": "application/vnd.sqlite3"}
-    answer = broken.call("POST", "/v1/restore", content=b"SQLite format 3\0", headers=media)
-    assert answer.status_code == status
-    assert "foretell.db" not in answer.text
+    monkeypatch.setattr(FakeEngine, place, fail)
+    copy = b"SQLite format 3\0"
+    answers = {
+        "restore": broken.call("POST", "/v1/restore", content=copy, headers=SQLITE),
+        "backup": broken.call("GET", "/v1/backup"),
+        "export": broken.call("GET", "/v1/campaigns/hero/export?format=parquet"),
+    }
+    for name, answer in answers.items():
+        if place in ("scratch_folder", name):
+            assert (answer.status_code, sentence in answer.text) == (status, True), name
+            assert "foretell.db" not in answer.text
+            assert ("retry-after" in answer.headers) == (status == 503)
+        else:
+            assert answer.status_code == 200
 
 
 def test_a_log_that_is_damaged_after_a_restore_is_500(

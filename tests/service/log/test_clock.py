@@ -42,13 +42,19 @@ def test_a_machine_without_a_boot_id_has_an_empty_one(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("back", [2, 86_400, 40 * 365 * 86_400])
-def test_time_goes_on_when_the_clock_goes_back(machine: Machine, back: int) -> None:
+def test_time_goes_on_when_the_clock_goes_back(
+    machine: Machine, back: int, caplog: pytest.LogCaptureFixture
+) -> None:
     clock = Clock()
     before = clock.now()
     machine.wall -= back * SECOND
     for passed in range(1, 5):
         machine.pass_time(1)
         assert clock.now() == before + passed * SECOND
+        assert clock.ahead_seconds == -back
+    assert caplog.messages == [f"the clock is {back}.0 s behind log time, which goes on without it"]
+    machine.wall += back * SECOND
+    clock.now()
     assert clock.ahead_seconds == 0
 
 
@@ -179,6 +185,19 @@ def test_a_test_database_runs_faster(machine: Machine) -> None:
     machine.wall -= 3600 * SECOND
     machine.pass_time(1)
     assert 0 <= again.now() - begun - 3000 * SECOND <= 1000
+
+
+def test_a_clock_beyond_the_end_of_time_is_never_followed(machine: Machine) -> None:
+    clock = Clock()
+    before = clock.now()
+    machine.wall += YEAR_2110
+    for passed in range(0, 3 * HOLD // SECOND, 10):
+        assert clock.now() == before + passed * SECOND
+        assert clock.ahead_seconds > 0
+        machine.pass_time(10)
+    mark = clock.mark(clock.now())
+    machine.boot_id = "another"
+    assert Clock(mark).now() == mark.time
 
 
 def test_time_ends_before_it_does_not_fit_any_more(machine: Machine) -> None:

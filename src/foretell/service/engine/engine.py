@@ -77,6 +77,7 @@ class Engine:
         self.record_page = self.queries.record_page
         self.export = self.queries.export
         self.backup = self.queries.backup
+        self.scratch_folder = self.runtime.log.scratch_folder
         self.gauges = self.maintenance.gauges
         self.health = self.maintenance.health
 

@@ -8,7 +8,7 @@ import time
 from time import monotonic
 
 from foretell import protocol
-from foretell.errors import ForetellError
+from foretell.errors import DamagedFile
 from foretell.policies.draw import share_writer
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.runtime import Runtime
@@ -106,8 +106,11 @@ class Maintenance:
                 damage = await asyncio.to_thread(self._scrub)
             except _Stopping:
                 return
-            except ForetellError as error:
+            except DamagedFile as error:
                 damage = [str(error)]
+            except Exception as error:  # noqa: BLE001  (whatever it is, no damage was found)
+                logger.warning("the log could not be checked, and is checked again: %s", error)
+                continue
             for sentence in damage:
                 self.note_damage(sentence)
 

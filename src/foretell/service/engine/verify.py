@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from foretell.errors import ForetellError
 from foretell.service.engine.replay import rebuild
-from foretell.service.log.errors import Damaged
+from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import LogReader, SavedState
 from foretell.service.model.events import Configured, moment
 from foretell.service.model.snapshot import pack, state_version, unpack
@@ -46,18 +46,22 @@ async def verify_log(
     """Check all that is stored, and rebuild every campaign.
 
     `advance` is called with a number of records that are done, twice for each record: when it is
-    checked, and when it is folded.
+    checked, and when it is folded. Raises `LogClosed` if the log cannot be read now.
     """
     checked = log.check(advance)
     found = Verification(checked.records, checked.states, [], list(checked.damage))
     try:
         numbers = await log.campaigns()
+    except LogClosed:
+        raise
     except ForetellError as error:
         found.damage.append(f"the campaigns cannot be read: {error}")
         return found
     for number in numbers:
         try:
             found.campaigns.append(await _rebuilt(log, number, advance))
+        except LogClosed:
+            raise
         except ForetellError as error:
             found.damage.append(f"campaign {number} cannot be built from the log: {error}")
     for one in found.campaigns:

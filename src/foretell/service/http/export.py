@@ -6,15 +6,19 @@ In Parquet a record is a row: what every tool wants is a column of its own, the 
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from foretell import protocol
+from foretell.files import open_private
 from foretell.service.http.bodies import NDJSON
 from foretell.service.http.operation import RequestContext
 from foretell.service.http.responses import Response, encode, file_response
+from foretell.service.log.errors import FULL, READ_ONLY, SHORT
 from foretell.service.model.errors import NotInstalled
 
 PARQUET = b"application/vnd.apache.parquet"
@@ -53,7 +57,8 @@ async def export(context: RequestContext) -> Response:
     async def write(path: str) -> None:
         await _write_parquet(context.engine.export(name), Path(path))
 
-    return await file_response(context.scope["method"], write, f"{name}.parquet", PARQUET)
+    make, method = context.engine.scratch_folder, context.scope["method"]
+    return await file_response(method, make, write, f"{name}.parquet", PARQUET)
 
 
 async def _ndjson(
@@ -82,7 +87,7 @@ def _row(record: protocol.RecordView) -> dict[str, Any]:
 
 async def _write_parquet(log: AsyncIterator[protocol.RecordView], path: Path) -> None:
     rows = path.with_suffix(".ndjson")
-    with rows.open("wb") as file:
+    with open_private(rows) as file:
         async for chunk in _ndjson(log, rows=True):
             await asyncio.to_thread(file.write, chunk)
     await asyncio.to_thread(_convert, rows, path)
@@ -92,9 +97,24 @@ def _convert(rows: Path, parquet: Path) -> None:
     """Turn rows in NDJSON into a Parquet file, in little memory and without any download."""
     import duckdb
 
-    config: dict[str, Any] = {"autoinstall_known_extensions": False, "threads": 1}
-    with duckdb.connect(config=config) as connection:
-        relation = connection.read_json(
-            str(rows), columns=COLUMNS, format="newline_delimited", maximum_object_size=1 << 26
-        )
-        relation.write_parquet(str(parquet))
+    config: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "threads": 1,
+        "temp_directory": str(parquet.parent),
+    }
+    open_private(parquet).close()
+    try:
+        with duckdb.connect(config=config) as connection:
+            relation = connection.read_json(
+                str(rows), columns=COLUMNS, format="newline_delimited", maximum_object_size=1 << 26
+            )
+            relation.write_parquet(str(parquet))
+    except duckdb.IOException as error:
+        raise _as_os_error(error) from None
+
+
+def _as_os_error(error: Exception) -> OSError:
+    """Return DuckDB's error, which is only words, as one with a number: EIO if none fits."""
+    known = (*FULL, *READ_ONLY, *SHORT)
+    number = next((one for one in known if os.strerror(one) in str(error)), errno.EIO)
+    return OSError(number, os.strerror(number))

@@ -12,11 +12,12 @@ from foretell import protocol
 from foretell.errors import DamagedFile, InvalidInput, UnknownName, listed
 from foretell.protocol.fields import NAME
 from foretell.service.http.responses import Response, encode, log_failure
-from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.errors import Damaged, LogClosed, NoRoom
 from foretell.service.model.errors import (
     Forbidden,
     Internal,
     LogUnavailable,
+    NoRoomForCopy,
     RequestProblem,
     StoredDamage,
     Unauthorized,
@@ -51,6 +52,8 @@ def error_response(error: Exception, operation: str) -> Response:
     """Return the response to what was raised; what nobody foresaw is logged and not shown."""
     if isinstance(error, LogClosed):
         error = LogUnavailable(str(error))
+    elif isinstance(error, NoRoom):
+        error = NoRoomForCopy(str(error))
     elif isinstance(error, Damaged):
         error = StoredDamage(str(error))
     if isinstance(error, RequestProblem):

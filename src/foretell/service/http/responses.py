@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, NamedTuple
 
 import msgspec
 from starlette.types import Receive, Send
+
+from foretell.service.log.errors import storage_error
 
 Headers = Sequence[tuple[bytes, bytes]]
 NO_STORE = (b"cache-control", b"no-store")
@@ -92,14 +96,13 @@ def log_failure(error: BaseException, operation: str) -> None:
 
 
 class FileStream:
-    """A file in a directory of its own, read chunk by chunk; closing it removes both.
+    """A file that has no name any more, read chunk by chunk; it is gone when it is closed.
 
     It is no generator, because one that was never started closes without running its `finally`.
     """
 
-    def __init__(self, directory: TemporaryDirectory[str], file: BinaryIO) -> None:
-        """Take over the directory."""
-        self._directory = directory
+    def __init__(self, file: BinaryIO) -> None:
+        """Take over the file."""
         self._file = file
 
     def __aiter__(self) -> FileStream:
@@ -114,13 +117,33 @@ class FileStream:
         return chunk
 
     async def aclose(self) -> None:
-        """Remove the directory and all that is in it."""
-        self._file.close()
-        await asyncio.to_thread(self._directory.cleanup)
+        """Close the file."""
+        await asyncio.to_thread(self._file.close)
+
+
+@asynccontextmanager
+async def scratch(make: Callable[[], TemporaryDirectory[str]]) -> AsyncIterator[Path]:
+    """Work in a folder for copies; why they cannot be written there is said in a sentence."""
+    folder = None
+    try:
+        folder = await asyncio.to_thread(make)
+        yield Path(folder.name)
+    except OSError as error:
+        reason = storage_error(error)
+        if reason is None:
+            raise
+        raise reason from None
+    finally:
+        if folder is not None:
+            await asyncio.to_thread(folder.cleanup)
 
 
 async def file_response(
-    method: str, write: Callable[[str], Awaitable[None]], name: str, media: bytes
+    method: str,
+    make: Callable[[], TemporaryDirectory[str]],
+    write: Callable[[str], Awaitable[None]],
+    name: str,
+    media: bytes,
 ) -> Response:
     """Let `write` fill a temporary file, and return it as a response that removes it once sent.
 
@@ -129,16 +152,11 @@ async def file_response(
     disposition = (b"content-disposition", f'attachment; filename="{name}"'.encode())
     if method == "HEAD":
         return Response(200, _no_content(), (disposition,), media)
-    directory = TemporaryDirectory(prefix="foretell-")
-    path = Path(directory.name) / name
-    try:
-        await write(str(path))
-        file = path.open("rb")
-    except BaseException:
-        await asyncio.to_thread(directory.cleanup)
-        raise
-    length = (b"content-length", b"%d" % path.stat().st_size)
-    return Response(200, FileStream(directory, file), (length, disposition), media)
+    async with scratch(make) as folder:
+        await write(str(folder / name))
+        file = await asyncio.to_thread((folder / name).open, "rb")
+    length = (b"content-length", b"%d" % os.fstat(file.fileno()).st_size)
+    return Response(200, FileStream(file), (length, disposition), media)
 
 
 async def _no_content() -> AsyncGenerator[bytes]:

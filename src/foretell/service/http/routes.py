@@ -23,7 +23,14 @@ from foretell.service.http.operation import (
     feedback_operation,
     open_operation,
 )
-from foretell.service.model.errors import Conflict, LogUnavailable, NotFound, NotInstalled, Unusable
+from foretell.service.model.errors import (
+    Conflict,
+    LogUnavailable,
+    NoRoomForCopy,
+    NotFound,
+    NotInstalled,
+    Unusable,
+)
 
 _MADE = ("ETag", "Location")
 _NEXT = tuple(
@@ -243,7 +250,7 @@ _REPORTS = (
         "Reports",
         scope="read",
         query=ExportQuery,
-        raises=(NotFound, NotInstalled),
+        raises=(NotFound, NotInstalled, NoRoomForCopy),
     ),
 )
 
@@ -310,6 +317,7 @@ _SERVICE = (
         (Success(200, "A SQLite database.", None, (), (service_handlers.SQLITE,)),),
         "Service",
         scope="admin",
+        raises=(NoRoomForCopy,),
     ),
     Operation(
         "restore",
@@ -323,7 +331,7 @@ _SERVICE = (
         request=bytes,
         reads="stream",
         media=(service_handlers.SQLITE, service_handlers.BYTES),
-        raises=(Conflict,),
+        raises=(Conflict, NoRoomForCopy),
     ),
     open_operation(
         "/livez",

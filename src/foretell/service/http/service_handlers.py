@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from foretell import protocol
 from foretell.errors import DamagedFile, InvalidInput
+from foretell.files import open_private
 from foretell.service.http.bodies import next_message
 from foretell.service.http.operation import RequestContext
-from foretell.service.http.responses import Response, encode, file_response
+from foretell.service.http.responses import Response, encode, file_response, scratch
 from foretell.service.log.errors import Damaged
-from foretell.service.model.errors import LogUnavailable, TooLarge
+from foretell.service.model.errors import LogUnavailable
 
 SQLITE = b"application/vnd.sqlite3"
 BYTES = b"application/octet-stream"
@@ -51,14 +50,15 @@ async def rotate_secret(context: RequestContext) -> Response:
 
 async def backup(context: RequestContext) -> Response:
     """Send the whole database as one file, taken while the service runs."""
-    write = context.engine.backup
-    return await file_response(context.scope["method"], write, "foretell-backup.db", SQLITE)
+    engine, method = context.engine, context.scope["method"]
+    name = "foretell-backup.db"
+    return await file_response(method, engine.scratch_folder, engine.backup, name, SQLITE)
 
 
 async def restore(context: RequestContext) -> Response:
     """Put a backup in place of the database; it may be as large as the disk allows."""
-    with TemporaryDirectory(prefix="foretell-") as directory:
-        path = Path(directory) / "restore.db"
+    async with scratch(context.engine.scratch_folder) as folder:
+        path = folder / "restore.db"
         try:
             await _save_body(context, path)
             return Response(200, encode(await context.engine.restore(str(path))))
@@ -66,14 +66,10 @@ async def restore(context: RequestContext) -> Response:
             raise
         except (DamagedFile, InvalidInput) as error:  # its name here means nothing to the sender
             raise type(error)(str(error).replace(repr(str(path)), "what was sent")) from None
-        except OSError as error:
-            if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-                raise
-            raise TooLarge("the disk of the service has no room for this file") from None
 
 
 async def _save_body(context: RequestContext, path: Path) -> None:
-    with path.open("wb") as file:
+    with open_private(path) as file:
         more, waiting = True, bytearray()
         while more:
             message = await next_message(context.receive)

@@ -3,7 +3,8 @@
 The wall clock says what time it is, the boot clock how much time has passed; a wrong reading of
 the wall clock must neither stop windows from closing nor close them all. So log time goes on with
 the boot clock, and follows the wall clock only forward: at once where the two differ by little,
-and after a step only when the step has held for a minute.
+and after a step only when the step has held for a minute. A wall clock beyond the end of log time
+is wrong, and is never followed.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ class Clock:
         self.scale = scale
         self.origin = wall if origin is None else origin
         self.ahead_seconds = 0.0
-        """How far the wall clock is ahead while its step is not followed."""
+        """How far the wall clock is ahead of log time, or behind if negative; 0 if it is close."""
         self._step: tuple[int, int] | None = None
         """How far the wall clock was ahead when its step was first seen, and when that was."""
         last = self._real_time(mark.time)
         if mark.boot_id and mark.boot_id == _boot_id():
             last += max(0, self._boot - mark.boot_time)
-        else:
+        elif not mark.time or self._log_time(wall) < YEAR_2110:
             if mark.time and wall - last > TOLERANCE:
                 logger.info("log time goes on %.0f s later", (wall - last) / SECOND)
             last = max(last, wall)
@@ -71,9 +72,11 @@ class Clock:
         step = wall - self._real
         if step > TOLERANCE:
             self._follow_if_held(wall, step)
-        else:
+        elif step >= (-TOLERANCE if self.ahead_seconds >= 0 else -TOLERANCE // 2):
             self._real = max(self._real, wall)
             self._step, self.ahead_seconds = None, 0.0
+        else:
+            self._go_on_alone(step)
         now = self._log_time(self._real)
         if now >= YEAR_2110:
             raise LogClosed("log time has reached the year 2110, its end: take another database")
@@ -92,9 +95,17 @@ class Clock:
                 step / SECOND,
             )
         self.ahead_seconds = step / SECOND
-        if self._boot - self._step[1] >= HOLD:
+        if self._boot - self._step[1] >= HOLD and self._log_time(wall) < YEAR_2110:
             logger.warning("log time follows the clock %.1f s ahead", self.ahead_seconds)
             self._real, self._step, self.ahead_seconds = wall, None, 0.0
+
+    def _go_on_alone(self, step: int) -> None:
+        """Go on without a wall clock that is behind, and say so once."""
+        if self.ahead_seconds >= 0:
+            logger.warning(
+                "the clock is %.1f s behind log time, which goes on without it", -step / SECOND
+            )
+        self._step, self.ahead_seconds = None, step / SECOND
 
     def _log_time(self, real: int) -> int:
         return real if self.scale == 1.0 else self.origin + round((real - self.origin) * self.scale)

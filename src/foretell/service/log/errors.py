@@ -2,6 +2,7 @@
 
 ForetellError
 ├── LogClosed      it cannot be written or read now: nothing was taken in
+├── NoRoom         a copy cannot be written next to it
 └── DamagedFile
     └── Damaged    what is stored does not match its checksum or its chain
 
@@ -10,11 +11,37 @@ None of them knows how it is answered over HTTP.
 
 from __future__ import annotations
 
+import errno
+import os
+
 from foretell.errors import DamagedFile, ForetellError
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR})
+"""The system, or this process, is short of something: soon the same may work."""
 
 
 class LogClosed(ForetellError):
     """The log cannot be used now, so nothing is taken in."""
+
+
+class NoRoom(ForetellError):
+    """A copy cannot be written where copies go: its disk is full, or it is read-only."""
+
+
+def storage_error(error: OSError) -> ForetellError | None:
+    """Return why a copy could not be written next to the log; None where that is not known."""
+    reason = error.strerror or os.strerror(error.errno or 0)
+    if error.errno in FULL:
+        return NoRoom(f"there is no room for the copy next to the database ({reason}): free some")
+    if error.errno in READ_ONLY:
+        return NoRoom(
+            f"the copy cannot be written next to the database ({reason}): make its folder writable"
+        )
+    if error.errno in SHORT:
+        return LogClosed(f"the copy cannot be written now ({reason}): try again soon")
+    return None
 
 
 class Damaged(DamagedFile):

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -162,6 +163,10 @@ class MemoryLog(MemoryReader):
         self._refuse_if_closed()
         counts = self.content.counts.setdefault(campaign, {})
         counts[name] = counts.get(name, 0) + by
+
+    def scratch_folder(self) -> TemporaryDirectory[str]:
+        """Make a private folder for copies: this log has no place of its own."""
+        return TemporaryDirectory(prefix="foretell-")
 
     async def backup(self, target: str) -> None:
         """Write a copy of the log to a file."""

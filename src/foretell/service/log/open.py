@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from foretell.errors import InvalidInput
+from foretell.service.log.errors import FULL, NoRoom
 from foretell.service.log.protocol import Log, LogReader
 from foretell.service.log.sqlite.connection import driver_errors_wrapped
-from foretell.service.log.sqlite.lock import Lock
+from foretell.service.log.sqlite.lock import Lock, refuse_used_file
 from foretell.service.log.sqlite.log import SqliteLog, open_sqlite_reader
 from foretell.service.log.sqlite.restore import (
     back_up,
@@ -47,7 +49,12 @@ def back_up_log(location: str, target: str) -> None:
     """Write a consistent copy of a log to a file; a server may be writing the log meanwhile."""
     path = _real_name(location)
     with driver_errors_wrapped(path):
-        back_up(path, target)
+        try:
+            back_up(path, target)
+        except OSError as error:
+            if error.errno in FULL:
+                raise NoRoom(f"there is no room for the copy {target!r}: free some space") from None
+            raise InvalidInput(f"the copy {target!r} cannot be written: {error.strerror}") from None
 
 
 def restore_log(copy: str, location: str) -> None:
@@ -56,6 +63,8 @@ def restore_log(copy: str, location: str) -> None:
     with driver_errors_wrapped(copy):
         check_copy(copy)
         with Lock(path):
+            if Path(path).exists():
+                refuse_used_file(path)
             staged = stage_copy(copy, path)
             try:
                 replace_database(staged, path)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol, TypeAlias
 
 from foretell.errors import DamagedFile
@@ -206,6 +207,12 @@ class Log(LogReader, Protocol):
 
     async def add_counts(self, campaign: int, name: str, by: int) -> None:
         """Count what leaves no record, such as duplicates."""
+
+    def scratch_folder(self) -> TemporaryDirectory[str]:
+        """Make a private folder for copies that are soon removed, by the next start at the latest.
+
+        Raises `OSError` where it cannot be made.
+        """
 
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the log to a file, while it is used."""

@@ -140,6 +140,14 @@ class LogUnavailable(RequestProblem):
     retry_after = 1
 
 
+class NoRoomForCopy(RequestProblem):
+    """There is no room for a copy, or it may not be written."""
+
+    name = "no-room"
+    title = "A copy cannot be written"
+    status = 507
+
+
 class NotInstalled(RequestProblem):
     """The service lacks an optional part that this needs."""
 

@@ -14,7 +14,9 @@ import pytest
 from foretell.errors import DamagedFile, InvalidInput
 from foretell.service.log.clock import YEAR_2110
 from foretell.service.log.errors import Damaged
-from foretell.service.log.open import open_log
+from foretell.service.log.open import back_up_log, open_log, restore_log
+from foretell.service.log.sqlite import lock as locks
+from foretell.service.log.sqlite.lock import FileLock
 from foretell.service.model.events import moment
 from tests.service.log.engines import ADMIN, accepted, decide, read_all
 from tests.service.log.machine import START, Machine
@@ -52,6 +54,75 @@ def test_a_second_server_is_refused_under_any_name(tmp_path: Path) -> None:
         assert await count(tmp_path / "b.db") == 1
 
     asyncio.run(run())
+
+
+def test_a_file_is_locked_by_whatever_name_and_without_its_lock(tmp_path: Path) -> None:
+    """The lock on the file holds where the lock on its name was removed, or is another one."""
+
+    async def run() -> None:
+        log = await open_log(str(tmp_path / "a.db"))
+        await accepted(log, ADMIN)
+        with closing(apsw.Connection(str(tmp_path / "a.db"))) as reader:
+            assert reader.execute("SELECT count(*) FROM events").get == 1  # nobody is kept out
+        (tmp_path / "a.db.lock").unlink()
+        with pytest.raises(InvalidInput, match="another process writes"):
+            await open_log(str(tmp_path / "a.db"))
+        (tmp_path / "a.db").rename(tmp_path / "b.db")
+        with pytest.raises(InvalidInput, match="another process writes"):
+            await open_log(str(tmp_path / "b.db"))
+        (tmp_path / "b.db").rename(tmp_path / "a.db")
+        back_up_log(str(tmp_path / "a.db"), str(tmp_path / "copy.db"))
+        with pytest.raises(InvalidInput, match="another process writes"):
+            restore_log(str(tmp_path / "copy.db"), str(tmp_path / "a.db"))
+        await accepted(log, ADMIN)
+        await log.close()
+        assert not (tmp_path / "a.db-wal").exists()  # closed whole, and free for the next
+        assert await count(tmp_path / "a.db") == 2
+
+    asyncio.run(run())
+
+
+def test_a_reader_that_closes_the_database_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last to close a database has it alone for a moment."""
+    asyncio.run(write(tmp_path / "a.db"))
+    flags = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0]
+    closing_one = apsw.VFSFile("", str(tmp_path / "a.db"), flags)
+    for level in (apsw.SQLITE_LOCK_SHARED, apsw.SQLITE_LOCK_EXCLUSIVE):
+        closing_one.xLock(level)
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            closing_one.xUnlock(apsw.SQLITE_LOCK_NONE)
+            closing_one.xClose()
+
+    monkeypatch.setattr(locks, "sleep", sleep)
+    FileLock(str(tmp_path / "a.db")).release()
+    assert len(waits) == 3
+
+
+def test_a_journal_of_another_database_is_not_mixed_with_it(tmp_path: Path) -> None:
+    """A copy that was put under a journal from before is refused, and both stay as they are."""
+    path, journal = tmp_path / "a.db", tmp_path / "a.db-wal"
+    asyncio.run(write(path))
+    back_up_log(str(path), str(tmp_path / "copy.db"))
+
+    async def crash() -> None:
+        log = await open_log(str(path))
+        await accepted(log, *[ADMIN] * 500)
+        shutil.copyfile(journal, tmp_path / "kept")
+        await log.close()
+
+    asyncio.run(crash())
+    (tmp_path / "copy.db").replace(path)
+    (tmp_path / "kept").replace(journal)
+    before = path.read_bytes(), journal.read_bytes()
+    with pytest.raises(DamagedFile):
+        asyncio.run(count(path))
+    assert (path.read_bytes(), journal.read_bytes()) == before
 
 
 def test_a_journal_without_its_database_is_refused_and_stays(tmp_path: Path) -> None:
@@ -127,8 +198,8 @@ def test_a_database_beyond_the_end_of_time_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(monkeypatch)
-    asyncio.run(write(tmp_path / "a.db"))
-    machine.reboot((YEAR_2110 - START) / 1e6)
+    asyncio.run(write(tmp_path / "a.db", time_scale=1e6))
+    machine.pass_time((YEAR_2110 - START) / 1e12)
     with pytest.raises(InvalidInput, match="the year 2110"):
         asyncio.run(write(tmp_path / "a.db"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
 
 import apsw
@@ -16,7 +17,7 @@ from foretell.service.log.record import (
     state_is_sound,
 )
 from foretell.service.log.sqlite.appender import CLAIMS_MODULUS, RANK_EVERY, unit_claim
-from foretell.service.log.sqlite.connection import connect
+from foretell.service.log.sqlite.connection import PASSING, connect, driver_errors_wrapped
 from foretell.service.log.sqlite.rows import COLUMNS, row_of
 from foretell.service.log.sqlite.stream import OWN, Stream, read_stream
 from foretell.service.log.sqlite.wal import DURABILITY, count_lost_transactions
@@ -26,7 +27,15 @@ Pause = Callable[[int], None]
 
 
 def check_database(path: str, pause: Pause = lambda _: None) -> LogCheck:
-    """Check everything in a database; `pause` is called now and then, to go slowly."""
+    """Check everything in a database; `pause` is called now and then, to go slowly.
+
+    Raises `LogClosed` if it cannot be read now, which is no damage.
+    """
+    with driver_errors_wrapped(path):
+        return _check_database(path, pause)
+
+
+def _check_database(path: str, pause: Pause) -> LogCheck:
     connection = connect(path, write=False)
     try:
         damage: list[str] = []
@@ -36,6 +45,10 @@ def check_database(path: str, pause: Pause = lambda _: None) -> LogCheck:
                     damage += part(connection, pause)
             except Damaged as error:
                 damage.append(str(error))
+            except PASSING as error:
+                if connection.system_errno != errno.EIO:
+                    raise
+                damage.append(f"the database cannot be read: {error}")
             except (apsw.Error, *UNREADABLE) as error:
                 damage.append(f"the database is damaged: {error}")
         damage += _journal(path, connection, pause)
@@ -47,7 +60,7 @@ def check_database(path: str, pause: Pause = lambda _: None) -> LogCheck:
 def _count(connection: apsw.Connection, table: str) -> int:
     try:
         return connection.execute(f"SELECT count(*) FROM {table}").get
-    except apsw.Error:
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
         return 0
 
 

@@ -15,8 +15,10 @@ import apsw
 
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
 from foretell.service.log.clock import Clock
-from foretell.service.log.errors import Damaged, LogClosed
-from foretell.service.log.sqlite.stream import Stream, read_stream, write_stream
+from foretell.service.log.errors import FULL, SHORT, Damaged, LogClosed
+from foretell.service.log.sqlite.lock import FileLock, refuse_used_file
+from foretell.service.log.sqlite.names import Names, refuse_orphan_journal, refuse_second_name
+from foretell.service.log.sqlite.stream import Stream, end_of_chain, read_stream, write_stream
 from foretell.service.log.sqlite.wal import DURABILITY, count_lost_transactions, rewrite_journal
 
 LOG_FORMAT = 1
@@ -26,6 +28,16 @@ OLDEST_SQLITE = 3_051_003
 """Older versions may lose a log that two connections checkpoint."""
 CACHED_STATEMENTS = 400
 """Prepared statements that a connection keeps: there is one for each number of rows."""
+PASSING = (
+    apsw.BusyError,
+    apsw.CantOpenError,
+    apsw.FullError,
+    apsw.InterruptError,
+    apsw.IOError,
+    apsw.LockedError,
+    apsw.NoMemError,
+)
+"""What SQLite says of a disk or of a system that may be well again: none of it is damage."""
 SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
 
 
@@ -78,8 +90,11 @@ def _explained(error: BaseException, path: str, *, write: bool) -> ForetellError
         return DamagedFile(
             f"{path!r} is no foretell database, or is damaged: restore it from a backup"
         )
-    if isinstance(error, apsw.CantOpenError) and Path(path).is_dir():
-        return InvalidInput(f"{path!r} is a folder: name a file in it")
+    if isinstance(error, apsw.CantOpenError) and _may_be_opened(path):
+        return LogClosed(
+            f"the database {path!r} cannot be opened now, though nothing forbids it: close other "
+            f"files if too many are open, and try again"
+        )
     if isinstance(error, (apsw.CantOpenError, apsw.ReadOnlyError)) and not write:
         return InvalidInput(
             f"the database {path!r} cannot be read where it is, though nothing is to be written: "
@@ -97,6 +112,13 @@ def _explained(error: BaseException, path: str, *, write: bool) -> ForetellError
     return None
 
 
+def _may_be_opened(path: str) -> bool:
+    """Whether nothing forbids to open a database, so that the system must be short of something."""
+    folder = Path(path).absolute().parent
+    is_file = Path(path).is_file() and os.access(path, os.R_OK | os.W_OK)
+    return is_file and os.access(folder, os.W_OK)
+
+
 class DamagedPages(Damaged):
     """The database itself cannot be read, whatever record was asked for."""
 
@@ -112,9 +134,18 @@ class DamagedPages(Damaged):
 
 @contextmanager
 def driver_errors_wrapped(path: str) -> Iterator[None]:
-    """Raise an error of the driver as one of ours that names the database."""
+    """Raise an error of the driver as one of ours that names the database.
+
+    `LogClosed` if it may work later: the disk is full or fails, or too many files are open.
+    """
     try:
         yield
+    except (*PASSING, MemoryError) as error:
+        raise LogClosed(f"the database {path!r} cannot be used now ({error})") from error
+    except OSError as error:
+        if error.errno not in FULL | SHORT:
+            raise
+        raise LogClosed(f"the database {path!r} cannot be used now ({error.strerror})") from error
     except apsw.Error as error:
         raise ForetellError(f"the database {path!r} cannot be used: {error}") from error
 
@@ -178,31 +209,38 @@ class Connections(NamedTuple):
     writer: apsw.Connection
     reader: apsw.Connection
     stream: Stream
-    file: tuple[int, int]
-    """The device and the inode of the database."""
+    names: Names
+    lock: FileLock
 
     def close(self) -> None:
         """Close the database, and move its journal into it."""
+        self.lock.release()
         self.reader.close()
         self.writer.close()
 
     def abandon(self) -> None:
         """Close a database that has failed."""
+        self.lock.release()
         abandon_connection(self.reader)
         abandon_connection(self.writer)
 
 
 def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connections:
     """Open a database, making it where there is none, and sync what a crash left."""
-    _refuse_orphan_journal(path)
-    _refuse_second_name(path)
+    refuse_orphan_journal(path)
+    refuse_second_name(path)
+    if Path(path).exists():
+        refuse_used_file(path)
     lost = count_lost_transactions(path)
     rewrite_journal(path, vfs)
-    writer = connect(path, write=True, vfs=vfs)
+    writer, lock = connect(path, write=True, vfs=vfs), None
     try:
+        lock = FileLock(path)
         relaxed_before = writer.execute(DURABILITY).get == "relaxed"
         _refuse_lost_transactions(path, 0 if relaxed_before else lost)
         stream = read_stream(writer)
+        if stream is not None:
+            end_of_chain(writer, stream)  # the journal may be of another database, and stays then
         writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         if stream is None:
             stream = Stream()
@@ -213,27 +251,11 @@ def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connection
             writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         reader = connect(path, write=False, vfs=vfs)
     except BaseException:
+        if lock is not None:
+            lock.release()
         abandon_connection(writer)
         raise
-    return Connections(writer, reader, stream, file_of(path))
-
-
-def file_of(path: str) -> tuple[int, int]:
-    """Return which file bears a name now; (0, 0) if none does."""
-    try:
-        found = Path(path).stat()
-    except OSError:
-        return 0, 0
-    return found.st_dev, found.st_ino
-
-
-def refuse_other_file(path: str, file: tuple[int, int]) -> None:
-    """Refuse to go on when the database was deleted, moved or replaced: nobody would find it."""
-    if file_of(path) != file:
-        raise LogClosed(
-            f"the database {path!r} was deleted, moved or replaced while it was used: "
-            f"put it back, or stop the server"
-        )
+    return Connections(writer, reader, stream, Names(path), lock)
 
 
 def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
@@ -262,27 +284,6 @@ def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
     except LogClosed as error:
         raise InvalidInput(f"{path!r} cannot be used: {error}") from None
     return clock
-
-
-def _refuse_orphan_journal(path: str) -> None:
-    """Refuse a journal whose database is gone: SQLite would remove it."""
-    journal = Path(f"{path}-wal")
-    held = journal.exists() and journal.stat().st_size > 0
-    if held and not (Path(path).exists() and Path(path).stat().st_size > 0):
-        raise DamagedFile(
-            f"the journal {str(journal)!r} is there without its database: put {path!r} back, "
-            f"or move the journal away to begin without it"
-        )
-
-
-def _refuse_second_name(path: str) -> None:
-    """Refuse a file with two names: under each there would be a server, and a journal."""
-    names = Path(path).stat().st_nlink if Path(path).exists() else 1
-    if names > 1:
-        raise InvalidInput(
-            f"the file {path!r} has {names} names (hard links), and may be used under one only: "
-            f"remove the others, or take a backup"
-        )
 
 
 def _refuse_lost_transactions(path: str, lost: int) -> None:

@@ -26,12 +26,13 @@ from foretell.service.log.sqlite.connection import (
     Connections,
     clock_of,
     open_connections,
-    refuse_other_file,
 )
 from foretell.service.log.sqlite.lock import Lock
-from foretell.service.log.sqlite.restore import undo_half_a_restore
+from foretell.service.log.sqlite.names import Names
+from foretell.service.log.sqlite.restore import remove_leftovers
 from foretell.service.log.sqlite.stream import write_stream
 from foretell.service.log.sqlite.tail import Follower
+from foretell.service.log.sqlite.watch import Watch
 from foretell.service.log.sqlite.writer import Job, Writer
 
 logger = logging.getLogger("foretell.service")
@@ -59,10 +60,14 @@ class Database:
         self._relaxed = relaxed
         self._vfs = vfs
         self._reopening: asyncio.Task[None] | None = None
+        self._left: Connections | None = None
+        """The connections that are closed, after a failure or for a restore."""
         self._closing = False
+        self._stalled = False
+        """Whether the log is closed because a commit takes too long."""
         self._lock = Lock(path)
         try:
-            undo_half_a_restore(path)
+            remove_leftovers(path)
             opened = open_connections(path, relaxed=relaxed, vfs=vfs)
             try:
                 self.stamps = Stamps(clock_of(opened, path, time_scale), opened.stream.head)
@@ -73,6 +78,12 @@ class Database:
         except BaseException:
             self._lock.undo()
             raise
+        self._watch = Watch(self)
+
+    @property
+    def names(self) -> Names:
+        """The names of the files, as they were opened."""
+        return self._opened.names
 
     @property
     def reader(self) -> apsw.Connection:
@@ -97,12 +108,23 @@ class Database:
     def refuse_if_closed(self) -> None:
         """Raise `LogClosed` while nothing can be written."""
         if self.closed is not None:
-            raise _closed(self.closed)
+            raise LogClosed(
+                f"the log cannot be written ({self.closed}): nothing was taken in, try again"
+            )
 
     def fail(self, error: Exception) -> None:
         """Refuse everything until the database is open again."""
-        if self.closed is None:
+        if self.closed is None or self._stalled:
+            self._stalled = False
             self._close_and_reopen(error, self._reopen)
+
+    def stall(self, seconds: float) -> None:
+        """Refuse everything until the commit is done that has taken so long."""
+        if self.closed is None:
+            self._stalled = True
+            self.closed = f"the disk has not answered for {seconds:.0f} s"
+            logger.error("the log is closed: %s", self.closed)
+            self._fail_jobs()
 
     async def replace(self, put_in_place: Callable[[], None]) -> None:
         """Close the database, let another be put in its place, and go on with that.
@@ -114,6 +136,7 @@ class Database:
         try:
             await self._stop()
             self._opened.close()
+            self._left = self._opened
             await asyncio.to_thread(put_in_place)
             reopen = self._open_another
         finally:
@@ -126,6 +149,7 @@ class Database:
     async def close(self, head: int) -> None:
         """Write what is queued, and a head at least that high, and let others use the database."""
         self._closing = True
+        await self._watch.stop()
         if self._reopening is not None:
             self._reopening.cancel()
             await asyncio.gather(self._reopening, return_exceptions=True)
@@ -136,7 +160,10 @@ class Database:
         if self.closed is None:
             self._opened.close()
         else:
-            self._opened.abandon()
+            try:
+                await self._leave()
+            except Exception:
+                logger.exception("what was in the database could not be saved")
         self.closed = "the log is closed"
         self._end_followers(self.closed)
         self._lock.release()
@@ -148,7 +175,7 @@ class Database:
         self._writer = Writer(
             appender,
             relaxed=self._relaxed,
-            before_commit=partial(refuse_other_file, self.path, opened.file),
+            before_answer=opened.names.check_database,
             on_done=self._done,
             on_fail=partial(self._fail_writing, opened),
         )
@@ -156,6 +183,9 @@ class Database:
     def _done(self, jobs: list[Job]) -> None:
         """Hand on what was committed: first to those that follow, then to those that wait."""
         self.stamps.settle()
+        if self._stalled:
+            self._stalled, self.closed = False, None
+            logger.warning("the log is open again: the disk answers")
         if self.followers:
             results = [job.result for job in jobs if isinstance(job.result, list)]
             records = [
@@ -184,11 +214,16 @@ class Database:
             self._reopening = asyncio.create_task(self._reopen_forever(reopen))
 
     def _fail_jobs(self) -> None:
-        """Fail all that is not durable: as far as anybody knows, it was not taken in."""
+        """Fail all that is not durable: nobody knows whether it was taken in."""
         jobs, self.jobs = self.jobs, {}
         for job in jobs:
             if not job.done.done():
-                job.done.set_exception(_closed(self.closed or "it is closed"))
+                job.done.set_exception(
+                    LogClosed(
+                        f"the log cannot be written ({self.closed}): whether this was taken in is "
+                        f"not known, send the same again"
+                    )
+                )
                 job.done.exception()  # read once: asyncio warns where nobody waits any more
 
     async def _reopen_forever(self, reopen: Callable[[], Awaitable[None]]) -> None:
@@ -197,8 +232,8 @@ class Database:
             await asyncio.sleep(REOPEN_SECONDS)
             await self._stop()
             self._fail_jobs()
-            self._opened.abandon()
             try:
+                await self._leave()
                 await reopen()
             except Exception as error:  # noqa: BLE001  (whatever it is, it is tried again)
                 if monotonic() - warned >= REPEAT_WARNING_SECONDS:
@@ -208,9 +243,19 @@ class Database:
                 self.closed = None
                 logger.warning("the log is open again at %d", self.stamps.head())
 
+    async def _leave(self) -> None:
+        """Close a database that has failed, once nothing is in it that nobody else can read."""
+        if self._left is not self._opened:
+            where = await asyncio.to_thread(self.names.save_nameless, self._opened.writer)
+            if where is not None:
+                self.closed = where
+                logger.error("the log is closed: %s", where)
+            self._opened.abandon()
+            self._left = self._opened
+
     async def _reopen(self) -> None:
         """Open the same database again, and go on with what is on disk."""
-        refuse_other_file(self.path, self._opened.file)
+        await asyncio.to_thread(self.names.check_database)
         await self._open_again()
         for follower in self.followers:
             follower.fall_behind()
@@ -266,7 +311,3 @@ class Database:
     def _end_followers(self, reason: str) -> None:
         for follower in self.followers:
             follower.end(reason)
-
-
-def _closed(reason: str) -> LogClosed:
-    return LogClosed(f"the log cannot be written ({reason}): nothing was taken in, try again")

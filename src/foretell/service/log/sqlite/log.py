@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from tempfile import TemporaryDirectory
 
 import apsw
 
@@ -18,6 +19,7 @@ from foretell.service.log.sqlite.reader import SqliteReader
 from foretell.service.log.sqlite.restore import (
     back_up,
     check_copy,
+    make_scratch_folder,
     refuse_other_speed,
     remove_staged,
     replace_database,
@@ -101,6 +103,10 @@ class SqliteLog(SqliteReader):
     async def add_counts(self, campaign: int, name: str, by: int) -> None:
         """Count what leaves no record, such as duplicates."""
         await self._database.submit(work=partial(side_tables.add_counts, campaign, name, by))
+
+    def scratch_folder(self) -> TemporaryDirectory[str]:
+        """Make a private folder next to the database, for copies that are soon removed."""
+        return make_scratch_folder(self.path)
 
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the log to a file, while it is used."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import shutil
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import apsw
 
@@ -20,9 +23,12 @@ from foretell.service.log.sqlite.rows import COLUMNS, row_of
 from foretell.service.log.sqlite.wal import count_lost_transactions
 from foretell.service.model.events import SERVER, Record
 
+SCRATCH = ".scratch-"
+"""What the name of a folder for copies has after that of its database."""
+
 
 def back_up(path: str, target: str) -> None:
-    """Write a consistent copy of a database, complete or not at all."""
+    """Write a consistent copy of a database, complete or not at all; raise `OSError`."""
     if Path(target).exists():
         raise InvalidInput(f"{target!r} exists already: choose another name for the copy")
     part = f"{target}.part"
@@ -30,14 +36,10 @@ def back_up(path: str, target: str) -> None:
         copy_out(path, part)
         Path(part).rename(target)
         sync(Path(target).absolute().parent)
-    except OSError as error:
+    except OSError:
         with suppress(OSError):
             Path(part).unlink(missing_ok=True)
-        if error.errno == errno.ENOSPC:
-            raise ForetellError(
-                f"there is no room for the copy {target!r}: free some space"
-            ) from None
-        raise InvalidInput(f"the copy {target!r} cannot be written: {error.strerror}") from None
+        raise
 
 
 def copy_out(path: str, part: str) -> None:
@@ -54,6 +56,8 @@ def copy_out(path: str, part: str) -> None:
             Path(part).unlink(missing_ok=True)
         if isinstance(error, apsw.FullError):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), part) from None
+        if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and source.system_errno:
+            raise OSError(source.system_errno, os.strerror(source.system_errno), part) from None
         raise
     finally:
         source.close()
@@ -120,11 +124,19 @@ def remove_staged(path: str) -> None:
     Path(_staged(path)).unlink(missing_ok=True)
 
 
-def undo_half_a_restore(path: str) -> None:
-    """Remove what a restore has left that a crash cut off before the copy was in place."""
+def make_scratch_folder(path: str) -> TemporaryDirectory[str]:
+    """Make a private folder next to a database, for copies that hold its secrets."""
+    place = Path(path).absolute()
+    return TemporaryDirectory(prefix=place.name + SCRATCH, dir=place.parent)
+
+
+def remove_leftovers(path: str) -> None:
+    """Remove the copies that a crash has left, and undo a restore that it cut off."""
     remove_staged(path)
+    for folder in Path(path).absolute().parent.glob(f"{escape(Path(path).name + SCRATCH)}*"):
+        shutil.rmtree(folder, ignore_errors=True)
     if Path(path).exists() and Path(path).stat().st_nlink > 1:
-        for name in Path(path).parent.glob(f"{Path(path).name}.before-restore*"):
+        for name in Path(path).parent.glob(f"{escape(Path(path).name)}.before-restore*"):
             if not name.name.endswith(("-wal", "-shm")) and name.samefile(path):
                 if Path(f"{name}-wal").exists():
                     Path(f"{name}-wal").replace(f"{path}-wal")

@@ -60,7 +60,7 @@ class Writer:
         appender: Appender,
         *,
         relaxed: bool,
-        before_commit: Callable[[], None],
+        before_answer: Callable[[], None],
         on_done: Callable[[list[Job]], None],
         on_fail: Callable[[Exception], None],
     ) -> None:
@@ -72,7 +72,7 @@ class Writer:
         self._connection = appender.connection
         self._connection.set_wal_hook(self._note_pages)
         self._relaxed = relaxed
-        self._before_commit = before_commit
+        self._before_answer = before_answer
         self._on_done = on_done
         self._on_fail = on_fail
         self._synchronous = "full"
@@ -125,9 +125,9 @@ class Writer:
             if job.work is not None:
                 job.result = job.work(self._appender)
         self._appender.finish()
-        self._before_commit()
         began = perf_counter()
         self._connection.execute("COMMIT")
+        self._before_answer()
         self.seconds += perf_counter() - began
         self.commits += 1
         self._truncate |= any(job.truncate for job in jobs)
