@@ -8,6 +8,11 @@ STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 LOCK := requirements.lock
 LOCK_NOTE := \# All extras, pinned for Python 3.11+ on every platform; made by `make lock`.
+SERVE_LOCK := requirements-serve.lock
+SERVE_NOTE := \# What a server needs and no development tool, pinned as in requirements.lock; made by `make lock`.
+COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
+  --fork-strategy fewest --generate-hashes --no-header --python $(BIN)/python --quiet
+SBOM_TOOL := cyclonedx-bom==7.5.0
 
 export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which then need not compile all again
@@ -16,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which then need n
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo serve test check browser faketime lint leaderboard bench bench-live torture lock clean
+.PHONY: help setup demo serve test check browser faketime lint leaderboard bench bench-live torture lock sbom clean
 
 help: ## Say what can be made
 	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -70,13 +75,22 @@ bench-live: $(STAMP) ## Run the benchmarks of the service
 torture: $(STAMP) ## Kill, cut, fill and damage the live service for long; the report goes to out/torture
 	$(BIN)/python -m tests.torture --out out/torture
 
-lock: $(STAMP) ## Make requirements.lock again from pyproject.toml (UPGRADE=1 takes newer versions)
+lock: $(STAMP) ## Make both locks again from pyproject.toml (UPGRADE=1 takes newer versions)
 	cp $(LOCK) .venv/$(LOCK)
-	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
-	  --fork-strategy fewest --generate-hashes --no-header \
-	  --python $(BIN)/python --quiet $(if $(UPGRADE),--upgrade) --output-file .venv/$(LOCK)
+	$(COMPILE) --all-extras $(if $(UPGRADE),--upgrade) --output-file .venv/$(LOCK)
 	{ printf '%s\n' '$(LOCK_NOTE)'; cat .venv/$(LOCK); } > .venv/$(LOCK).new
 	cmp -s .venv/$(LOCK).new $(LOCK) || cp .venv/$(LOCK).new $(LOCK)
+	rm -f .venv/$(SERVE_LOCK)
+	$(COMPILE) --extra serve --extra client --extra parquet --no-annotate \
+	  --constraint $(LOCK) --output-file .venv/$(SERVE_LOCK)
+	{ printf '%s\n' '$(SERVE_NOTE)'; cat .venv/$(SERVE_LOCK); } > .venv/$(SERVE_LOCK).new
+	cmp -s .venv/$(SERVE_LOCK).new $(SERVE_LOCK) || cp .venv/$(SERVE_LOCK).new $(SERVE_LOCK)
+
+sbom: $(STAMP) ## List what a server is made of as CycloneDX JSON, in out/sbom.cdx.json
+	mkdir -p out
+	PYTHONWARNINGS=ignore $(BIN)/uv tool run --quiet --from $(SBOM_TOOL) cyclonedx-py requirements $(SERVE_LOCK) \
+	  --pyproject pyproject.toml --mc-type application --output-reproducible \
+	  --output-format JSON --output-file out/sbom.cdx.json
 
 clean: ## Remove the environment, caches and build files; results in out/ stay
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -14,9 +14,11 @@ from foretell.client.calls import (
     batch_call,
     decision_call,
     new_campaign_call,
+    patch_call,
     read,
     read_receipts,
     report_call,
+    set_action_call,
 )
 from foretell.protocol import DecisionAnswer, FeedbackItem
 
@@ -69,6 +71,11 @@ def test_an_event_is_sent_without_its_defaults(event: FeedbackItem, body: bytes)
 def test_campaigns_are_sent_as_they_are_given() -> None:
     assert new_campaign_call({"name": "c", "new": 1}).body == b'{"name":"c","new":1}'
     assert report_call("c") == ApiCall("GET", "/v1/campaigns/c/report")
+    patch = patch_call("a/b", {"explore": 0.5}, 3)
+    assert patch == ApiCall("PATCH", "/v1/campaigns/a%2Fb", b'{"explore":0.5}', {"If-Match": '"3"'})
+    assert patch_call("c", {}, None).headers == {}
+    action = set_action_call("c", "a/b", "paused")
+    assert action == ApiCall("PATCH", "/v1/campaigns/c/actions/a%2Fb", b'{"status":"paused"}')
 
 
 def test_a_newer_service_may_say_more_and_decide_in_new_modes() -> None:

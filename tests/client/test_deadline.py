@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import pytest
 
-from foretell.client import transport
+from foretell.client import ServiceUnavailable, transport
 from foretell.client.deadline import PhaseTimeouts, enforce_deadline
 from tests.client.conftest import Make
 
@@ -80,6 +80,17 @@ def test_a_decision_ends_in_time(
         client = make(url, timeout=0.2, fallback="pick")
         begun = time.monotonic()
         assert client.decide("c").mode == "fallback"
+        assert time.monotonic() - begun < 4.0
+
+
+@pytest.mark.parametrize("misbehave", [_trickled_head, _trickled_body, _never_ready])
+@pytest.mark.parametrize("name", ["report", "campaign", "pause_campaign", "keys"])
+def test_every_other_call_ends_in_time_too(make: Make, misbehave: Misbehave, name: str) -> None:
+    with serving(misbehave) as url:
+        client = make(url, timeout=0.1, fallback="pick")
+        begun = time.monotonic()
+        with pytest.raises(ServiceUnavailable, match="no answer within"):
+            getattr(client, name)(*([] if name == "keys" else ["c"]))
         assert time.monotonic() - begun < 4.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from foretell.client import ClientClosed, ServiceRefused, ServiceUnavailable
 from foretell.errors import InvalidInput
+from foretell.protocol import FieldError
 from tests.client.conftest import Make
 from tests.client.fake_service import GARBAGE, Fault, Service, problem
 
@@ -103,24 +105,30 @@ def test_an_address_may_be_of_any_kind(make: Make, url: str) -> None:
     assert make(url, timeout=0.02, fallback="pick").decide("c").mode == "fallback"
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 412, 413, 422])
-def test_a_refusal_is_raised_also_with_a_fallback(
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 412, 413, 422])
+def test_a_refusal_is_raised_only_without_a_fallback(
     service: Service, make: Make, status: int
 ) -> None:
     service.always = problem(status, "some-name", "there is no such campaign")
     with pytest.raises(ServiceRefused, match="there is no such campaign") as caught:
-        make(service.url, fallback="pick").decide("c")
+        make(service.url).decide("c")
     assert caught.value.status == status
     assert caught.value.type == "urn:foretell:problem:some-name"
     assert caught.value.detail == "there is no such campaign"
     assert len(service.requests) == 1
+    client = make(service.url, fallback="pick")
+    assert client.decide("c").mode == "fallback"
+    assert client.fallbacks == 1
+    assert len(service.requests) == 2, "what is refused is not tried again"
 
 
-def test_a_paused_campaign_gives_the_fallback(service: Service, make: Make) -> None:
-    service.always = problem(409, "conflict", "the campaign is paused")
-    assert make(service.url, fallback="pick").decide("c").mode == "fallback"
-    with pytest.raises(ServiceRefused, match="paused"):
+def test_a_refusal_says_what_is_wrong_with_each_field(service: Service, make: Make) -> None:
+    errors = [{"field": "unit", "detail": "unit must be a text"}]
+    body = json.dumps({"detail": "unit must be a text", "errors": errors}).encode()
+    service.always = problem(422)._replace(body=body)
+    with pytest.raises(ServiceRefused) as caught:
         make(service.url).decide("c")
+    assert caught.value.errors == [FieldError("unit", "unit must be a text")]
 
 
 @pytest.mark.parametrize("name", ["dropped", "lost answer", "503", "500 page", "429"])
@@ -163,7 +171,8 @@ def test_a_campaign_without_a_fallback_raises(service: Service, make: Make) -> N
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"url": "localhost:8000"}, "an address like"),
     ({"url": "ftp://host"}, "an address like"),
-    ({"url": None}, "an address like"),
+    ({"url": None}, "no address of a service was given: name one, as in .*, or set FORETELL_URL"),
+    ({"url": 5}, "an address like"),
     ({"url": "http://host?x=1"}, "an address like"),
     ({"url": "http://user:password@host"}, "give a key on its own"),
     ({"url": "http://a..b"}, "an address like"),
@@ -201,12 +210,12 @@ ENDLESS.append(ENDLESS)
 @pytest.mark.parametrize("value", [object(), "\ud800", ENDLESS])
 def test_what_is_no_json_is_refused(service: Service, make: Make, value: Any) -> None:
     with pytest.raises(InvalidInput, match="sent as JSON"):
-        make(service.url, fallback="pick").decide("c", context={"x": value})
+        make(service.url).decide("c", context={"x": value})
 
 
 @pytest.mark.parametrize("name", ["", "\ud800", "x" * 70_000, None, 5])
 def test_what_can_be_no_campaign_is_refused(service: Service, make: Make, name: Any) -> None:
-    client = make(service.url, fallback="pick")
+    client = make(service.url)
     with pytest.raises(InvalidInput, match="the name of the campaign must be a text") as caught:
         client.decide(name)
     assert len(str(caught.value)) < 300
@@ -215,21 +224,18 @@ def test_what_can_be_no_campaign_is_refused(service: Service, make: Make, name: 
     assert service.requests == []
 
 
+@pytest.mark.parametrize("unit", [5, 0, "", b"u", ["u"], "x" * 201])
+def test_what_can_be_no_unit_is_refused(service: Service, make: Make, unit: Any) -> None:
+    with pytest.raises(InvalidInput, match="the unit must be a text of 1 to 200 characters, got"):
+        make(service.url).decide("c", unit=unit)
+    assert service.requests == []
+
+
 def test_a_closed_client_says_so(service: Service, make: Make) -> None:
-    client = make(service.url, fallback="pick")
+    client = make(service.url)
     client.close()
     client.close()
     with pytest.raises(ClientClosed, match="is closed"):
         client.decide("c")
     with pytest.raises(ClientClosed, match="is closed"):
         client.reward("d", 1.0)
-
-
-def test_a_campaign_is_made_and_reported_on(service: Service, make: Make) -> None:
-    client = make(service.url)
-    made = client.create_campaign(name="c", actions=["a", "b"], signals=["none", "click"])
-    assert made["name"] == "c"
-    assert client.report("c") == {"campaign": "c", "counts": {}}
-    service.always = problem(409, detail="it exists")
-    with pytest.raises(ServiceRefused, match="it exists"):
-        client.create_campaign(name="c")

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -236,3 +237,67 @@ def test_feedback_is_sent_when_a_process_ends_without_closing(service: Service) 
     program = f"import foretell; foretell.Client({service.url!r}).reward('d', 1.0)"
     subprocess.run([sys.executable, "-c", program], check=True)
     assert len(service.events) == 1
+
+
+ENDINGS = ("", "-wal", "-shm", "-journal")
+
+
+def rights(path: Path) -> dict[str, str]:
+    files = {ending: Path(f"{path}{ending}") for ending in ENDINGS}
+    return {
+        ending: oct(stat.S_IMODE(file.stat().st_mode))
+        for ending, file in files.items()
+        if file.exists()
+    }
+
+
+@pytest.mark.usefixtures("journals")
+@pytest.mark.parametrize("mask", [0o000, 0o022])
+def test_only_its_owner_can_read_an_outbox(tmp_path: Path, mask: int) -> None:
+    path = tmp_path / "outbox.db"
+    before = os.umask(mask)
+    try:
+        made = Outbox(str(path))
+        made.put(b"{}")
+        assert len(rights(path)) >= 2
+        assert set(rights(path).values()) == {"0o600"}
+        for ending in rights(path):
+            Path(f"{path}{ending}").chmod(0o666)
+        again = Outbox(str(path))
+        again.put(b"{}")
+        assert set(rights(path).values()) == {"0o600"}
+        assert made.count() == 2
+    finally:
+        os.umask(before)
+    made.close()
+    again.close()
+
+
+def test_what_is_no_outbox_keeps_its_rights(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    text, other = tmp_path / "text", tmp_path / "other.db"
+    text.write_text("no database at all, but somebody's notes" * 100)
+    with contextlib.closing(sqlite3.connect(other)) as database:
+        database.execute("CREATE TABLE t (x)")
+    for file in (text, other, tmp_path):
+        mode = file.stat().st_mode
+        with pytest.raises(OutboxUnusable, match="cannot be opened"):
+            Outbox(str(file))
+        assert file.stat().st_mode == mode
+
+
+BEGIN = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+
+
+@pytest.mark.usefixtures("journals")
+def test_a_second_client_takes_no_lock_from_the_first(tmp_path: Path) -> None:
+    """To open and close a database beside SQLite would drop the locks of the whole process."""
+    path = str(tmp_path / "outbox.db")
+    first = Outbox(path)
+    with first._commit():
+        Outbox(path).close()
+        done = subprocess.run(
+            [sys.executable, "-c", BEGIN, path], capture_output=True, text=True, check=False
+        )
+        assert "database is locked" in done.stderr
+    first.close()

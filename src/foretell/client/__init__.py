@@ -8,6 +8,7 @@ from foretell.client.errors import (
     ServiceRefused,
     ServiceUnavailable,
 )
+from foretell.client.health import ClientHealth
 from foretell.client.outbox import RejectedEvent
 from foretell.client.sync import Client
 
@@ -15,6 +16,7 @@ __all__ = [
     "AsyncClient",
     "Client",
     "ClientClosed",
+    "ClientHealth",
     "OutboxUnusable",
     "RejectedEvent",
     "ServiceDecision",

@@ -22,7 +22,7 @@ class ServiceAddress(NamedTuple):
     headers: dict[str, str]
 
     @classmethod
-    def of(cls, url: str, key: str | None) -> ServiceAddress:
+    def of(cls, url: str | None, key: str | None) -> ServiceAddress:
         """Check an address and a key."""
         try:
             import httpx2
@@ -31,6 +31,11 @@ class ServiceAddress(NamedTuple):
                 "asking a service needs httpx2, which is not installed: "
                 "install it with pip install 'foretell[client]'"
             ) from error
+        if url is None:
+            raise InvalidInput(
+                "no address of a service was given: name one, as in "
+                "Client('http://localhost:8000'), or set FORETELL_URL"
+            )
         try:
             parsed = httpx2.URL(url)
         except (httpx2.InvalidURL, TypeError):

@@ -1,16 +1,32 @@
-"""What an operator asks of a running service: its keys, a backup, a restore."""
+"""What an operator asks of a running service: its campaigns and keys, a backup, a restore.
+
+The answers are those of `foretell.protocol`, the same structs that the service writes. Nothing that
+changes something is tried twice.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import NoneType
-from typing import IO
-from urllib.parse import quote
+from typing import IO, Any
 
+from foretell.client import calls
 from foretell.client.address import ServiceAddress
-from foretell.client.calls import ApiCall, Body, json_body, read
+from foretell.client.calls import ApiCall, Body, read
 from foretell.client.errors import ServiceUnavailable
 from foretell.client.transport import SyncTransport
-from foretell.protocol import KeyList, KeyView, MadeKey, NewKey, Restored, Rotated
+from foretell.protocol import (
+    ActionStatus,
+    CampaignList,
+    CampaignReport,
+    CampaignView,
+    KeyList,
+    KeyView,
+    MadeKey,
+    NewKey,
+    Restored,
+    Rotated,
+)
 from foretell.protocol.fields import SQLITE_MEDIA_TYPE
 
 ADMIN_TIMEOUT = 60.0
@@ -19,24 +35,136 @@ SQLITE_HEADER = b"SQLite format 3\0"
 """How every database begins."""
 
 
-class AdminClient:
-    """Asks a running service what only an admin key may ask; nothing is tried twice."""
+class AdminCalls(ABC):
+    """What an operator asks for, in a client that blocks."""
 
-    def __init__(self, url: str, key: str | None) -> None:
-        """Check the address and the key; nothing is sent yet."""
-        self._transport = SyncTransport(ServiceAddress.of(url, key))
+    def campaigns(self) -> list[CampaignView]:
+        """Return every campaign."""
+        return self._ask(ApiCall("GET", "/v1/campaigns"), CampaignList).campaigns
+
+    def campaign(self, campaign: str) -> CampaignView:
+        """Return a campaign as it is set."""
+        return self._ask(ApiCall("GET", calls.campaign_path(campaign)), CampaignView)
+
+    def create_campaign(self, **fields: Any) -> CampaignView:
+        """Make a campaign from at least `name`, `actions` and `signals`; return it as it is set."""
+        return self._ask(calls.new_campaign_call(fields), CampaignView)
+
+    def patch_campaign(
+        self, campaign: str, *, version: int | None = None, **fields: Any
+    ) -> CampaignView:
+        """Change fields of a campaign, only if it has a `version` where one is given."""
+        return self._ask(calls.patch_call(campaign, fields, version), CampaignView)
+
+    def start_campaign(self, campaign: str) -> CampaignView:
+        """Start a campaign, or let it go on."""
+        return self._ask(calls.status_call(campaign, "start"), CampaignView)
+
+    def pause_campaign(self, campaign: str) -> CampaignView:
+        """Pause a campaign: it decides nothing and takes feedback."""
+        return self._ask(calls.status_call(campaign, "pause"), CampaignView)
+
+    def stop_campaign(self, campaign: str) -> CampaignView:
+        """Stop a campaign for good: it decides nothing and takes feedback."""
+        return self._ask(calls.status_call(campaign, "stop"), CampaignView)
+
+    def add_action(self, campaign: str, action: str) -> CampaignView:
+        """Add an action."""
+        return self._ask(calls.add_action_call(campaign, action), CampaignView)
+
+    def set_action(self, campaign: str, action: str, status: ActionStatus) -> CampaignView:
+        """Pause an action, let it go on ("active"), or retire it for good."""
+        return self._ask(calls.set_action_call(campaign, action, status), CampaignView)
+
+    def report(self, campaign: str) -> CampaignReport:
+        """Return the report of a campaign."""
+        return self._ask(calls.report_call(campaign), CampaignReport)
 
     def keys(self) -> list[KeyView]:
         """Return the valid keys, without their secrets."""
         return self._ask(ApiCall("GET", "/v1/keys"), KeyList).keys
 
     def make_key(self, new: NewKey) -> MadeKey:
-        """Make a key, and return it with its secret."""
-        return self._ask(ApiCall("POST", "/v1/keys", json_body(new)), MadeKey)
+        """Make a key, and return it with its secret, which nobody can read again."""
+        return self._ask(calls.make_key_call(new), MadeKey)
 
     def revoke_key(self, key_id: str) -> None:
         """Make a key invalid."""
-        self._ask(ApiCall("DELETE", f"/v1/keys/{quote(key_id, safe='')}"), NoneType)
+        self._ask(calls.revoke_key_call(key_id), NoneType)
+
+    @abstractmethod
+    def _ask(self, call: ApiCall, kind: type[Body]) -> Body:
+        """Send a call, and return its answer or raise why there is none."""
+
+
+class AsyncAdminCalls(ABC):
+    """What an operator asks for, in a client that is awaited."""
+
+    async def campaigns(self) -> list[CampaignView]:
+        """Return every campaign."""
+        return (await self._ask(ApiCall("GET", "/v1/campaigns"), CampaignList)).campaigns
+
+    async def campaign(self, campaign: str) -> CampaignView:
+        """Return a campaign as it is set."""
+        return await self._ask(ApiCall("GET", calls.campaign_path(campaign)), CampaignView)
+
+    async def create_campaign(self, **fields: Any) -> CampaignView:
+        """Make a campaign from at least `name`, `actions` and `signals`; return it as it is set."""
+        return await self._ask(calls.new_campaign_call(fields), CampaignView)
+
+    async def patch_campaign(
+        self, campaign: str, *, version: int | None = None, **fields: Any
+    ) -> CampaignView:
+        """Change fields of a campaign, only if it has a `version` where one is given."""
+        return await self._ask(calls.patch_call(campaign, fields, version), CampaignView)
+
+    async def start_campaign(self, campaign: str) -> CampaignView:
+        """Start a campaign, or let it go on."""
+        return await self._ask(calls.status_call(campaign, "start"), CampaignView)
+
+    async def pause_campaign(self, campaign: str) -> CampaignView:
+        """Pause a campaign: it decides nothing and takes feedback."""
+        return await self._ask(calls.status_call(campaign, "pause"), CampaignView)
+
+    async def stop_campaign(self, campaign: str) -> CampaignView:
+        """Stop a campaign for good: it decides nothing and takes feedback."""
+        return await self._ask(calls.status_call(campaign, "stop"), CampaignView)
+
+    async def add_action(self, campaign: str, action: str) -> CampaignView:
+        """Add an action."""
+        return await self._ask(calls.add_action_call(campaign, action), CampaignView)
+
+    async def set_action(self, campaign: str, action: str, status: ActionStatus) -> CampaignView:
+        """Pause an action, let it go on ("active"), or retire it for good."""
+        return await self._ask(calls.set_action_call(campaign, action, status), CampaignView)
+
+    async def report(self, campaign: str) -> CampaignReport:
+        """Return the report of a campaign."""
+        return await self._ask(calls.report_call(campaign), CampaignReport)
+
+    async def keys(self) -> list[KeyView]:
+        """Return the valid keys, without their secrets."""
+        return (await self._ask(ApiCall("GET", "/v1/keys"), KeyList)).keys
+
+    async def make_key(self, new: NewKey) -> MadeKey:
+        """Make a key, and return it with its secret, which nobody can read again."""
+        return await self._ask(calls.make_key_call(new), MadeKey)
+
+    async def revoke_key(self, key_id: str) -> None:
+        """Make a key invalid."""
+        await self._ask(calls.revoke_key_call(key_id), NoneType)
+
+    @abstractmethod
+    async def _ask(self, call: ApiCall, kind: type[Body]) -> Body:
+        """Send a call, and return its answer or raise why there is none."""
+
+
+class AdminClient(AdminCalls):
+    """Asks a running service what only an admin key may ask, and takes the time that it needs."""
+
+    def __init__(self, url: str, key: str | None) -> None:
+        """Check the address and the key; nothing is sent yet."""
+        self._transport = SyncTransport(ServiceAddress.of(url, key))
 
     def rotate(self) -> Rotated:
         """Sign decision ids with a new secret from now on."""

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from foretell.client.admin import AsyncAdminCalls
 from foretell.client.base import BaseClient
-from foretell.client.calls import decision_call, new_campaign_call, read, report_call
+from foretell.client.calls import ApiCall, Body, decision_call, read
 from foretell.client.checks import new_id
 from foretell.client.decision import Fallback, ServiceDecision
+from foretell.client.feedback import MakeEvent
+from foretell.client.health import ClientHealth
 from foretell.client.outbox import RejectedEvent
-from foretell.client.transport import REQUEST_TIMEOUT, AsyncTransport
-from foretell.protocol import FeedbackItem
+from foretell.client.transport import AsyncTransport
 
 
-class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]]):
+class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]], AsyncAdminCalls):
     """A `foretell.Client` whose methods are awaited, in any event loop.
 
     Each loop has connections of its own, and `close` closes those of the loop it is awaited in.
@@ -28,7 +30,7 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]]):
 
     def __init__(
         self,
-        url: str,
+        url: str | None = None,
         *,
         key: str | None = None,
         timeout: float = 1.0,
@@ -53,10 +55,17 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]]):
 
         The same `decision_key` leads to the same decision; without one, each call has its own.
         """
-        self._check_usable()
-        call = decision_call(campaign, unit, eligible, decision_key or new_id(), context)
-        result = await self._transport.send_with_retries(call, self._timeout)
-        return self._decision(result, campaign, eligible, fallback)
+        safe = fallback is not None or self._fallback is not None
+        try:
+            self._check_usable()
+            call = decision_call(campaign, unit, eligible, decision_key or new_id(), context)
+            result = await self._transport.send_with_retries(call, self._timeout)
+            return self._decision(result, safe=safe)
+        except Exception as error:
+            decision = self._fall_back(error, campaign, eligible, fallback)
+            if decision is None:
+                raise
+            return decision
 
     async def flush(self, timeout: float = 10.0) -> bool:  # noqa: ASYNC109 - it is no error
         """Wait until all feedback so far is sent; return whether it is.
@@ -66,20 +75,16 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]]):
         return await asyncio.to_thread(self._flush, timeout)
 
     async def rejected(self) -> list[RejectedEvent]:
-        """Return the events that the service will never take, and why, oldest first."""
+        """Return the events that the service will not take, and why, oldest first."""
         return await asyncio.to_thread(self._rejected)
 
-    async def create_campaign(self, **fields: Any) -> dict[str, Any]:
-        """Make a campaign from at least `name`, `actions` and `signals`; return it as it is set."""
-        self._check_usable()
-        result = await self._transport.send(new_campaign_call(fields), REQUEST_TIMEOUT)
-        return read(result, dict[str, Any])
+    async def resend_rejected(self, events: Iterable[RejectedEvent] | None = None) -> int:
+        """Send rejected events again, all of them or those given; return how many."""
+        return await asyncio.to_thread(self._resend, events)
 
-    async def report(self, campaign: str) -> dict[str, Any]:
-        """Return the report of a campaign."""
-        self._check_usable()
-        result = await self._transport.send_with_retries(report_call(campaign), REQUEST_TIMEOUT)
-        return read(result, dict[str, Any])
+    async def health(self) -> ClientHealth:
+        """Return how this client is: fallbacks, what waits, and when the service was heard."""
+        return await asyncio.to_thread(self._health, self._transport.last_contact)
 
     async def close(self, timeout: float = 2.0) -> None:  # noqa: ASYNC109 - it is no error
         """Send what can be sent in this time, and stop; the rest stays in the outbox file."""
@@ -97,5 +102,10 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]]):
     ) -> None:
         await self.close()
 
-    async def _keep_event(self, event: FeedbackItem | None) -> str | None:
-        return await asyncio.to_thread(self._put_event, event)
+    async def _keep_event(self, event: MakeEvent, *, safe: bool) -> str | None:
+        return await asyncio.to_thread(self._put_event, event, safe=safe)
+
+    async def _ask(self, call: ApiCall, kind: type[Body]) -> Body:
+        self._check_usable()
+        send = self._transport.send_with_retries if call.method == "GET" else self._transport.send
+        return read(await send(call, self._timeout), kind)

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TypeVar, cast
 
 import msgspec
 
 from foretell.client.address import ServiceAddress
 from foretell.client.calls import CallResult, read
-from foretell.client.decision import Fallback, ServiceDecision, fallback_action
-from foretell.client.errors import ClientClosed, ServiceRefused, ServiceUnavailable
-from foretell.client.feedback import FeedbackReporter
+from foretell.client.decision import DecisionMode, Fallback, ServiceDecision, fallback_action
+from foretell.client.errors import ClientClosed
+from foretell.client.feedback import FeedbackReporter, MakeEvent
+from foretell.client.health import ClientHealth, FallbackLog, utc
 from foretell.client.outbox import Outbox, RejectedEvent
 from foretell.client.sender import Sender
 from foretell.client.transport import CLOSED, SyncTransport
 from foretell.errors import ForetellError, InvalidInput
-from foretell.protocol import DecisionAnswer, FeedbackItem
-
-NOT_RUNNING = 409
-"""The status of a campaign that does not run: it is paused, stopped or not started."""
+from foretell.protocol import DecisionAnswer
 
 EventId = TypeVar("EventId")
-_log = logging.getLogger("foretell.client")
 
 
 class BaseClient(FeedbackReporter[EventId]):
@@ -34,7 +30,7 @@ class BaseClient(FeedbackReporter[EventId]):
 
     def __init__(
         self,
-        url: str,
+        url: str | None = None,
         *,
         key: str | None = None,
         timeout: float = 1.0,
@@ -46,6 +42,7 @@ class BaseClient(FeedbackReporter[EventId]):
             raise InvalidInput(
                 f"timeout must be a number of seconds above 0, at most a day, got {timeout!r}"
             )
+        url, key = _or_set(url, "FORETELL_URL"), _or_set(key, "FORETELL_KEY")
         self._address = ServiceAddress.of(url, key)
         self._timeout = timeout
         self._fallback = fallback
@@ -54,8 +51,7 @@ class BaseClient(FeedbackReporter[EventId]):
         self._sender: Sender | None = None
         self._process: int | None = None
         self._closed = False
-        self.dropped = 0
-        """How often feedback on a fallback was dropped."""
+        self._failures = FallbackLog()
         if self._path is not None:
             Outbox(self._path).close()
 
@@ -63,9 +59,19 @@ class BaseClient(FeedbackReporter[EventId]):
         return f"{type(self).__name__}({self._address.url!r})"
 
     @property
+    def fallbacks(self) -> int:
+        """How many decisions were fallbacks."""
+        return self._failures.fallbacks
+
+    @property
+    def dropped(self) -> int:
+        """How often feedback was dropped: on a fallback, or because it could not be kept."""
+        return self._failures.dropped
+
+    @property
     def pending(self) -> int:
         """The number of events that the service does not have yet."""
-        return self._running_sender().outbox.count()
+        return self._running_sender().count()
 
     @property
     def trouble(self) -> ForetellError | None:
@@ -73,21 +79,57 @@ class BaseClient(FeedbackReporter[EventId]):
         return self._running_sender().trouble
 
     @abstractmethod
-    def _keep_event(self, event: FeedbackItem | None) -> EventId:
+    def _keep_event(self, event: MakeEvent, *, safe: bool) -> EventId:
         """Keep an event until the service has it, and return its id; None: count it as dropped."""
 
-    def _put_event(self, event: FeedbackItem | None) -> str | None:
-        if event is None:
-            self.dropped += 1
+    def _put_event(self, make_event: MakeEvent, *, safe: bool) -> str | None:
+        safe = safe or self._fallback is not None
+        try:
+            event = make_event()
+            if event is None:
+                self._failures.drop()
+                return None
+            body = msgspec.json.encode(event)
+            self._running_sender().put(body, self._timeout, safe=safe)
+        except Exception as error:
+            if not safe:
+                raise
+            self._failures.drop(error)
             return None
-        self._running_sender().put(msgspec.json.encode(event))
         return event.event_id
+
+    def _health(self, last_contact: float | None) -> ClientHealth:
+        failures = self._failures
+        queued, oldest, rejected, trouble = 0, None, 0, None
+        try:
+            sender = self._running_sender()
+            trouble = None if sender.trouble is None else str(sender.trouble)
+            queued, oldest = sender.count(), sender.outbox.oldest()
+            rejected = sender.outbox.count_rejected()
+            last_contact = max(last_contact or 0.0, sender.transport.last_contact or 0.0) or None
+        except ForetellError as error:
+            trouble = str(error)
+        return ClientHealth(
+            fallbacks=failures.fallbacks,
+            last_fallback=failures.last,
+            last_fallback_at=utc(failures.last_at),
+            dropped=failures.dropped,
+            queued=queued,
+            oldest_queued_at=utc(oldest),
+            rejected=rejected,
+            trouble=trouble,
+            last_contact=utc(last_contact),
+        )
 
     def _flush(self, timeout: float) -> bool:
         return self._running_sender().flush(timeout)
 
     def _rejected(self) -> list[RejectedEvent]:
         return self._running_sender().outbox.rejected()
+
+    def _resend(self, events: Iterable[RejectedEvent] | None) -> int:
+        seqs = None if events is None else [one.seq for one in events]
+        return self._running_sender().resend(seqs)
 
     def _close(self, timeout: float) -> bool:
         """Stop sending; return whether the connections are ours to close."""
@@ -100,34 +142,34 @@ class BaseClient(FeedbackReporter[EventId]):
             sender.close(timeout)
         return True
 
-    def _decision(
-        self,
-        result: CallResult,
-        campaign: str,
-        eligible: Sequence[str] | None,
-        fallback: Fallback | None,
-    ) -> ServiceDecision[EventId]:
-        try:
-            answer = read(result, DecisionAnswer)
-        except (ServiceUnavailable, ServiceRefused) as error:
-            if isinstance(error, ServiceRefused) and error.status != NOT_RUNNING:
-                raise
-            action = fallback_action(fallback, campaign, eligible)
-            if action is None:
-                action = fallback_action(self._fallback, campaign, eligible)
-            if action is None:
-                raise
-            _log.info("fallback for %s: %s", campaign, error)
-            return ServiceDecision(None, action, None, "fallback", None, None, self)
+    def _decision(self, result: CallResult, *, safe: bool) -> ServiceDecision[EventId]:
+        answer = read(result, DecisionAnswer)
         return ServiceDecision(
             answer.decision_id,
             answer.action,
             answer.propensity,
-            answer.mode,
+            cast("DecisionMode", answer.mode),
             answer.policy,
             answer.reward_due_at,
             self,
+            safe,
         )
+
+    def _fall_back(
+        self,
+        error: Exception,
+        campaign: str,
+        eligible: Sequence[str] | None,
+        fallback: Fallback | None,
+    ) -> ServiceDecision[EventId] | None:
+        """Return the fallback in place of a decision, whatever went wrong; None: there is none."""
+        action = fallback_action(fallback, campaign, eligible)
+        if action is None:
+            action = fallback_action(self._fallback, campaign, eligible)
+        if action is None:
+            return None
+        self._failures.fell_back(campaign, error)
+        return ServiceDecision(None, action, None, "fallback", None, None, self, _safe=True)
 
     def _check_usable(self) -> None:
         """Raise ClientClosed if this client is closed, or was used on the other side of a fork."""
@@ -148,6 +190,11 @@ class BaseClient(FeedbackReporter[EventId]):
             if self._sender is None:
                 self._sender = Sender(Outbox(self._path), SyncTransport(self._address))
             return self._sender
+
+
+def _or_set(value: str | None, variable: str) -> str | None:
+    """Return a setting, or what the environment says where it is left out."""
+    return os.environ.get(variable) if value is None else value
 
 
 def _is_timeout(timeout: float) -> bool:

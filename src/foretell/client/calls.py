@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import IO, Any, NamedTuple, TypeAlias, TypeVar, cast
+from contextlib import suppress
+from typing import IO, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
 import msgspec
@@ -11,7 +12,17 @@ import msgspec
 from foretell.client.checks import checked_text
 from foretell.client.errors import ServiceRefused, ServiceUnavailable
 from foretell.errors import InvalidInput
-from foretell.protocol import BatchReceipt, DecisionRequest, ProblemDetails, Receipt
+from foretell.protocol import (
+    ActionPatch,
+    ActionStatus,
+    BatchReceipt,
+    DecisionRequest,
+    FieldError,
+    NewAction,
+    NewKey,
+    ProblemDetails,
+    Receipt,
+)
 
 Body = TypeVar("Body")
 
@@ -53,8 +64,9 @@ def decision_call(
 ) -> ApiCall:
     """Return the request for a decision."""
     actions = [eligible] if isinstance(eligible, str) else cast("list[str] | None", eligible)
+    unit = None if unit is None else checked_text("unit", unit)
     asked = DecisionRequest(unit, actions, decision_key, context)
-    return ApiCall("POST", f"/v1/campaigns/{_name(campaign)}/decisions", json_body(asked))
+    return ApiCall("POST", campaign_path(campaign) + "/decisions", json_body(asked))
 
 
 def batch_call(events: Sequence[bytes]) -> ApiCall:
@@ -62,14 +74,46 @@ def batch_call(events: Sequence[bytes]) -> ApiCall:
     return ApiCall("POST", "/v1/events/batch", b'{"events":[' + b",".join(events) + b"]}")
 
 
-def new_campaign_call(fields: dict[str, Any]) -> ApiCall:
+def new_campaign_call(fields: Mapping[str, Any]) -> ApiCall:
     """Return the request that makes a campaign."""
     return ApiCall("POST", "/v1/campaigns", json_body(fields))
 
 
+def patch_call(campaign: str, fields: Mapping[str, Any], version: int | None) -> ApiCall:
+    """Return the request that changes a campaign, if it still has this version."""
+    headers = {} if version is None else {"If-Match": f'"{version}"'}
+    return ApiCall("PATCH", campaign_path(campaign), json_body(fields), headers)
+
+
+def status_call(campaign: str, verb: Literal["start", "pause", "stop"]) -> ApiCall:
+    """Return the request that starts, pauses or stops a campaign."""
+    return ApiCall("POST", f"{campaign_path(campaign)}/{verb}")
+
+
+def add_action_call(campaign: str, action: str) -> ApiCall:
+    """Return the request that adds an action."""
+    return ApiCall("POST", f"{campaign_path(campaign)}/actions", json_body(NewAction(action)))
+
+
+def set_action_call(campaign: str, action: str, status: ActionStatus) -> ApiCall:
+    """Return the request that pauses, resumes or retires an action."""
+    path = f"{campaign_path(campaign)}/actions/{quote(checked_text('action', action), safe='')}"
+    return ApiCall("PATCH", path, json_body(ActionPatch(status)))
+
+
 def report_call(campaign: str) -> ApiCall:
     """Return the request for the report of a campaign."""
-    return ApiCall("GET", f"/v1/campaigns/{_name(campaign)}/report")
+    return ApiCall("GET", f"{campaign_path(campaign)}/report")
+
+
+def make_key_call(new: NewKey) -> ApiCall:
+    """Return the request that makes a key."""
+    return ApiCall("POST", "/v1/keys", json_body(new))
+
+
+def revoke_key_call(key_id: str) -> ApiCall:
+    """Return the request that makes a key invalid."""
+    return ApiCall("DELETE", f"/v1/keys/{quote(checked_text('id of a key', key_id), safe='')}")
 
 
 def trouble(result: CallResult) -> str | None:
@@ -106,7 +150,9 @@ def read(result: CallResult, kind: type[Body]) -> Body:
             f"the service answered {result.status} and what cannot be read: {error}",
             result.status,
         ) from error
-    raise ServiceRefused(result.status, problem.type, problem.title, problem.detail)
+    raise ServiceRefused(
+        result.status, problem.type, problem.title, problem.detail, problem.errors or ()
+    )
 
 
 def read_receipts(result: CallResult, count: int) -> list[Receipt]:
@@ -142,8 +188,12 @@ def _problem(reply: HttpReply) -> ProblemDetails:
     given = msgspec.json.decode(reply.body, type=dict[str, Any])
     members = {"type": "about:blank", "title": "", "detail": ""}
     found = {name: given.get(name, default) for name, default in members.items()}
-    return msgspec.convert({**found, "status": reply.status}, ProblemDetails)
+    problem = msgspec.convert({**found, "status": reply.status}, ProblemDetails)
+    with suppress(msgspec.ValidationError):  # another server may have errors of another kind
+        problem.errors = msgspec.convert(given.get("errors"), list[FieldError] | None)
+    return problem
 
 
-def _name(campaign: str) -> str:
-    return quote(checked_text("name of the campaign", campaign), safe="")
+def campaign_path(campaign: str) -> str:
+    """Return the path of a campaign."""
+    return "/v1/campaigns/" + quote(checked_text("name of the campaign", campaign), safe="")

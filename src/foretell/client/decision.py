@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+
+from foretell.protocol import Mode
 
 if TYPE_CHECKING:
     from foretell.client.feedback import FeedbackReporter
 
 EventId = TypeVar("EventId")
+_log = logging.getLogger("foretell.client")
+
+DecisionMode: TypeAlias = Mode | Literal["fallback"]
+"""How a decision was made; a newer service may have a mode that is not listed here yet."""
 
 Fallback: TypeAlias = str | Mapping[str, str] | Callable[[str, Sequence[str] | None], str]
 """An action, an action for each campaign, or a function of the campaign and the eligible actions.
@@ -23,18 +30,26 @@ It is taken as it is: whether its action is eligible is for the caller to see to
 class ServiceDecision(Generic[EventId]):
     """What was decided.
 
-    `mode` is how: "policy", "explore", "holdout" or "sticky", or "fallback" when the service
-    gave no answer. A fallback has an action, and neither an id nor anything else: feedback on it
-    is dropped. Every other decision can be named by its `id` alone, from any process, for ever.
+    `mode` is how: "policy", "explore", "holdout" or "sticky", or "fallback" when there is no
+    decision of the service. A fallback has an action, and neither an id nor anything else: feedback
+    on it is dropped. Every other decision can be named by its `id` alone, from any process, for
+    ever.
     """
 
     id: str | None
     action: str
     propensity: float | None
-    mode: str
+    mode: DecisionMode
     policy: str | None
     reward_due_at: str | None
     _client: FeedbackReporter[EventId] = field(repr=False, compare=False)
+    _safe: bool = field(default=False, repr=False, compare=False)
+    """Whether there was a fallback: then feedback on it raises nothing either."""
+
+    @property
+    def safe(self) -> bool:
+        """Whether feedback on it raises nothing, because there was a fallback for it."""
+        return self._safe
 
     def signal(
         self,
@@ -44,7 +59,7 @@ class ServiceDecision(Generic[EventId]):
         occurred_at: datetime | str | None = None,
     ) -> EventId:
         """Report the signal of this decision."""
-        return self._client.signal(self.id, name, event_id=event_id, occurred_at=occurred_at)
+        return self._client.signal(self, name, event_id=event_id, occurred_at=occurred_at)
 
     def reward(
         self,
@@ -54,13 +69,13 @@ class ServiceDecision(Generic[EventId]):
         occurred_at: datetime | str | None = None,
     ) -> EventId:
         """Report a reward of this decision."""
-        return self._client.reward(self.id, value, event_id=event_id, occurred_at=occurred_at)
+        return self._client.reward(self, value, event_id=event_id, occurred_at=occurred_at)
 
     def void(
         self, *, event_id: str | None = None, occurred_at: datetime | str | None = None
     ) -> EventId:
         """Report that this decision was never shown: nothing counts that is said about it."""
-        return self._client.void(self.id, event_id=event_id, occurred_at=occurred_at)
+        return self._client.void(self, event_id=event_id, occurred_at=occurred_at)
 
 
 def fallback_action(
@@ -75,6 +90,10 @@ def fallback_action(
     """
     if fallback is None or isinstance(fallback, str):
         return fallback
-    if isinstance(fallback, Mapping):
-        return fallback.get(campaign)
-    return fallback(campaign, eligible)
+    try:
+        if isinstance(fallback, Mapping):
+            return fallback.get(campaign)
+        return fallback(campaign, eligible)
+    except Exception:  # noqa: BLE001 - whatever it raises, a page must not see it
+        _log.exception("the fallback for %r failed", campaign)
+        return None

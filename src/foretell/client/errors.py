@@ -9,7 +9,10 @@ ForetellError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from foretell.errors import ForetellError
+from foretell.protocol import FieldError
 
 
 class ServiceUnavailable(ForetellError):
@@ -28,12 +31,15 @@ class ServiceUnavailable(ForetellError):
 class ServiceRefused(ForetellError):
     """The service will not do what was asked, and asking again does not help."""
 
-    def __init__(self, status: int, kind: str, title: str, detail: str) -> None:
-        """Take what the service said, as RFC 9457 writes it."""
+    def __init__(
+        self, status: int, kind: str, title: str, detail: str, errors: Sequence[FieldError] = ()
+    ) -> None:
+        """Take what the service said, as RFC 9457 writes it; `errors` has it field by field."""
         super().__init__(f"the service answered {status}: {detail or title or kind}")
         self.status = status
         self.type = kind
         self.detail = detail
+        self.errors = list(errors)
 
 
 class OutboxUnusable(ForetellError):

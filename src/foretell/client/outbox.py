@@ -11,12 +11,15 @@ A client sends its own rows as they come. It sends rows of others up to a number
 
 from __future__ import annotations
 
+import os
 import secrets
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from foretell.client.errors import OutboxUnusable
@@ -24,6 +27,13 @@ from foretell.client.errors import OutboxUnusable
 ORPHANED_SECONDS = 30.0
 """Seconds after which any process may send a row."""
 
+BUSY_SECONDS = 10.0
+"""Seconds for which a file is waited for that others write to."""
+PRIVATE = 0o600
+"""The rights of an outbox: its owner reads and writes it, and nobody else."""
+
+_opening = threading.Lock()
+"""Held while a file is made and opened: closing a new file drops locks on it."""
 _APPLICATION_ID = 0x666F7265
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS waiting (
@@ -60,6 +70,8 @@ class RejectedEvent(NamedTuple):
     event: str
     reason: str
     at: float
+    seq: int
+    """Its number in the outbox."""
 
 
 class Outbox:
@@ -70,9 +82,14 @@ class Outbox:
         self._path = path
         self._owner = secrets.token_hex(8)
         self._lock = threading.Lock()
-        with self._usable("opened", "name another file, or move this one away"):
+        with _opening, self._usable("opened", "name another file, or move this one away"):
+            if path is not None:
+                _create_private(path)
             self._database = sqlite3.connect(
-                path or ":memory:", timeout=10.0, isolation_level=None, check_same_thread=False
+                path or ":memory:",
+                timeout=BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
             )
         try:
             with self._usable("opened", "name another file, or move this one away"):
@@ -81,9 +98,16 @@ class Outbox:
             self._database.close()
             raise
 
-    def put(self, body: bytes) -> None:
-        """Keep an event: it is on disk when this returns, or an error is raised."""
-        with self._lock, self._usable("written", "this event was not kept"), self._commit():
+    def put(self, body: bytes, timeout: float = BUSY_SECONDS) -> None:
+        """Keep an event: it is on disk when this returns, or an error is raised.
+
+        While others write to the file, it is waited for so many seconds at most.
+        """
+        with (
+            self._usable("written", "this event was not kept"),
+            self._locked(timeout),
+            self._commit(),
+        ):
             self._database.execute(
                 "INSERT INTO waiting (owner, put_at, body) VALUES (?, ?, ?)",
                 (self._owner, time.time(), body),
@@ -118,12 +142,35 @@ class Outbox:
         """Return whether no event up to this number waits any more."""
         return not self._rows("SELECT 1 FROM waiting WHERE seq <= ? LIMIT 1", (up_to,))
 
+    def oldest(self) -> float | None:
+        """Return when the oldest event that waits was put here; None: none waits."""
+        oldest: float | None = self._rows("SELECT min(put_at) FROM waiting")[0][0]
+        return oldest
+
     def rejected(self) -> list[RejectedEvent]:
-        """Return what the service will never take, oldest first."""
-        rows = self._rows("SELECT body, reason, rejected_at FROM rejected ORDER BY seq")
-        return [
-            RejectedEvent(body.decode(errors="replace"), reason, at) for body, reason, at in rows
-        ]
+        """Return what the service will not take, oldest first."""
+        rows = self._rows("SELECT body, reason, rejected_at, seq FROM rejected ORDER BY seq")
+        return [RejectedEvent(body.decode(errors="replace"), *more) for body, *more in rows]
+
+    def count_rejected(self) -> int:
+        """Return how many events the service will not take."""
+        return int(self._rows("SELECT count(*) FROM rejected")[0][0])
+
+    def requeue(self, seqs: Sequence[int] | None) -> int:
+        """Let rejected events wait again, under new numbers; None: all. Return how many."""
+        with self._lock, self._usable("written", "they stay rejected"), self._commit():
+            if seqs is None:
+                rows = self._database.execute("SELECT seq FROM rejected ORDER BY seq").fetchall()
+                seqs = [seq for (seq,) in rows]
+            moved = 0
+            for seq in sorted(set(seqs)):
+                moved += self._database.execute(
+                    "INSERT INTO waiting (owner, put_at, body) "
+                    "SELECT ?, ?, body FROM rejected WHERE seq = ?",
+                    (self._owner, time.time(), seq),
+                ).rowcount
+                self._database.execute("DELETE FROM rejected WHERE seq = ?", (seq,))
+            return moved
 
     def what_remains(self) -> str:
         """Return, in words, what happens to waiting events when the process ends."""
@@ -164,6 +211,8 @@ class Outbox:
         ).fetchone()
         if mark != _APPLICATION_ID and (mark or tables):
             raise sqlite3.DatabaseError("it is a database of something else")
+        if self._path is not None:
+            _make_private(self._path)
         damage = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if damage != "ok":
             raise sqlite3.DatabaseError("it is damaged: " + " ".join(damage.split()))
@@ -178,6 +227,22 @@ class Outbox:
             with self._commit():
                 for statement in statements.split(";"):
                     self._database.execute(statement)
+
+    @contextmanager
+    def _locked(self, timeout: float) -> Iterator[None]:
+        """Wait so long for the file, first in this process and then for other processes."""
+        end = time.monotonic() + timeout
+        if not self._lock.acquire(timeout=timeout):
+            raise sqlite3.OperationalError("it is busy")
+        try:
+            left = max(0.0, end - time.monotonic())
+            self._database.execute(f"PRAGMA busy_timeout = {round(1000 * left)}")
+            try:
+                yield
+            finally:
+                self._database.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")
+        finally:
+            self._lock.release()
 
     @contextmanager
     def _commit(self) -> Iterator[None]:
@@ -198,10 +263,32 @@ class Outbox:
     def _usable(self, what: str, advice: str) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, ValueError) as error:
+        except (sqlite3.Error, OSError, ValueError) as error:
             raise OutboxUnusable(
                 f"the outbox {self._path or 'in memory'} cannot be {what}: {error}: {advice}"
             ) from error
+
+
+def _create_private(path: str) -> None:
+    """Make a file that only its owner can read, where there is none.
+
+    One that exists is not opened for this: to close it would drop the locks that this process has
+    on it.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE))
+
+
+def _make_private(path: str) -> None:
+    """Let only the owner read an outbox, also one that others could: it names decisions.
+
+    SQLite gives the files beside a database its rights, and leaves those that are there as they
+    are.
+    """
+    for file in (Path(path + ending) for ending in ("", "-wal", "-shm", "-journal")):
+        with suppress(FileNotFoundError):
+            if stat.S_IMODE(file.stat().st_mode) != PRIVATE:
+                file.chmod(PRIVATE)
 
 
 def journal_mode(version: tuple[int, ...]) -> str:

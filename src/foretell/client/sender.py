@@ -13,7 +13,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from foretell.client import calls
@@ -26,6 +27,8 @@ from foretell.protocol import Receipt
 
 MAX_SENT_EVENTS = 500
 """Events in one batch: fewer than a service takes, so that one is soon answered."""
+MAX_UNWRITTEN_EVENTS = 10_000
+"""Events that are kept in memory while the outbox cannot be written."""
 IDLE_SECONDS = 30.0
 """Seconds after which an idle sender looks for what others left behind."""
 STOP_SECONDS = 0.1
@@ -40,8 +43,8 @@ class Sender:
     def __init__(self, outbox: Outbox, transport: SyncTransport) -> None:
         """Start with what an earlier process left behind."""
         self.outbox = outbox
+        self.transport = transport
         self.trouble: ForetellError | None = None
-        self._transport = transport
         self._changed = threading.Condition()
         self._has_new = False
         self._urgent = False
@@ -50,18 +53,39 @@ class Sender:
         self._up_to = outbox.head()
         self._batch_size = MAX_SENT_EVENTS
         self._logged: set[int] = set()
+        self._unwritten: deque[bytes] = deque()
         self._tries = 0
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._run, name="foretell-sender", daemon=True)
         self._thread.start()
         self._cancel_close_at_exit = _at_exit(self.close)
 
-    def put(self, body: bytes) -> None:
-        """Keep an event, and have it sent: at once, unless the service is in trouble."""
-        self.outbox.put(body)
+    def put(self, body: bytes, timeout: float, *, safe: bool) -> None:
+        """Keep an event, and have it sent: at once, unless the service is in trouble.
+
+        What cannot be written in time is kept in memory where it is `safe` not to raise.
+        """
+        try:
+            self.outbox.put(body, timeout)
+        except OutboxUnusable:
+            if not safe or len(self._unwritten) >= MAX_UNWRITTEN_EVENTS:
+                raise
+            self._unwritten.append(body)
         with self._changed:
             self._has_new = True
             self._changed.notify_all()
+
+    def count(self) -> int:
+        """Return how many events wait, written or not."""
+        return self.outbox.count() + len(self._unwritten)
+
+    def resend(self, seqs: Sequence[int] | None) -> int:
+        """Send rejected events again, all or those with these numbers; return how many."""
+        moved = self.outbox.requeue(seqs)
+        with self._changed:
+            self._has_new = True
+            self._changed.notify_all()
+        return moved
 
     def flush(self, timeout: float) -> bool:
         """Wait until all that waits now is sent; return whether it is.
@@ -70,11 +94,16 @@ class Sender:
         that is raised.
         """
         end = time.monotonic() + min(timeout, threading.TIMEOUT_MAX)
-        head = self.outbox.head()
         with self._changed:
-            self._up_to = max(self._up_to, head)
             self._tries = 0
             self._refused = None
+            self._urgent = True
+            self._changed.notify_all()
+            while self._unwritten:
+                if not self._changed.wait(end - time.monotonic()):
+                    return False
+            head = self.outbox.head()
+            self._up_to = max(self._up_to, head)
             self._urgent = True
             self._changed.notify_all()
             while not self.outbox.empty(head):
@@ -110,13 +139,15 @@ class Sender:
             sent = self.flush(timeout)
         if not sent:
             _log.warning("not everything was sent: %s", self.outbox.what_remains())
+            if self._unwritten:
+                _log.error("%d events that could not be written are lost", len(self._unwritten))
 
     def _run(self) -> None:
         try:
             while self._sleep(self._send_next()):
                 pass
         finally:
-            self._transport.close()
+            self.transport.close()
             self.outbox.close()
 
     def _sleep(self, seconds: float | None) -> bool:
@@ -132,9 +163,12 @@ class Sender:
     def _send_next(self) -> float | None:
         """Send one batch; return the seconds until the next one, None: when it is asked for."""
         try:
+            unwritable = self._write_rest()
             events = self.outbox.take(self._batch_size, self._up_to)
             if events:
                 return self._send(events)
+            if unwritable is not None:
+                return self._retry_later(unwritable)
         except OutboxUnusable as error:
             return self._retry_later(error)
         except Exception as error:  # noqa: BLE001 - what waits must be sent, whatever this was
@@ -144,8 +178,18 @@ class Sender:
         self._recover()
         return IDLE_SECONDS
 
+    def _write_rest(self) -> OutboxUnusable | None:
+        """Write what could not be written in time; return why it still cannot."""
+        try:
+            while self._unwritten:
+                self.outbox.put(self._unwritten[0])
+                self._unwritten.popleft()
+        except OutboxUnusable as error:
+            return error
+        return None
+
     def _send(self, events: list[WaitingEvent]) -> float | None:
-        result = self._transport.send(
+        result = self.transport.send(
             calls.batch_call([event.body for event in events]), REQUEST_TIMEOUT
         )
         try:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from foretell.client.admin import AdminCalls
 from foretell.client.base import BaseClient
-from foretell.client.calls import decision_call, new_campaign_call, read, report_call
+from foretell.client.calls import ApiCall, Body, decision_call, read
 from foretell.client.checks import new_id
 from foretell.client.decision import Fallback, ServiceDecision
+from foretell.client.feedback import MakeEvent
+from foretell.client.health import ClientHealth
 from foretell.client.outbox import RejectedEvent
-from foretell.client.transport import REQUEST_TIMEOUT, SyncTransport
-from foretell.protocol import FeedbackItem
+from foretell.client.transport import SyncTransport
 
 
-class Client(BaseClient[str | None]):
+class Client(BaseClient[str | None], AdminCalls):
     """Asks a service for decisions and reports what became of them, from any thread.
 
-    A decision takes at most `timeout` seconds, over all its tries. With a `fallback` (an action,
-    a mapping of campaigns to actions, or a function of the campaign and the eligible actions)
-    network trouble and a paused campaign give a decision with mode "fallback"; without one they
-    raise ServiceUnavailable and ServiceRefused. What the service refuses for good (an unknown
-    campaign, a wrong key) raises ServiceRefused, fallback or not.
+    Without an address and a key, FORETELL_URL and FORETELL_KEY say them. A call takes at most
+    `timeout` seconds, over all its tries. With a `fallback` (an action, a mapping of campaigns to
+    actions, or a function of the campaign and the eligible actions) `decide` and the verbs of
+    feedback raise nothing: whatever is wrong, the network, the key, the campaign or what was
+    passed, the decision has the mode "fallback", is counted in `fallbacks` and in `health()`, and
+    its reason is logged at most once a minute. Without one they raise ServiceUnavailable,
+    ServiceRefused or InvalidInput, and so do all other calls, fallback or not.
 
     Feedback is kept in the file `outbox` until the service has it, whatever becomes of this
     process or the service. Without a file it is kept in memory and ends with the process.
@@ -33,7 +37,7 @@ class Client(BaseClient[str | None]):
 
     def __init__(
         self,
-        url: str,
+        url: str | None = None,
         *,
         key: str | None = None,
         timeout: float = 1.0,
@@ -58,10 +62,17 @@ class Client(BaseClient[str | None]):
 
         The same `decision_key` leads to the same decision; without one, each call has its own.
         """
-        self._check_usable()
-        call = decision_call(campaign, unit, eligible, decision_key or new_id(), context)
-        result = self._transport.send_with_retries(call, self._timeout)
-        return self._decision(result, campaign, eligible, fallback)
+        safe = fallback is not None or self._fallback is not None
+        try:
+            self._check_usable()
+            call = decision_call(campaign, unit, eligible, decision_key or new_id(), context)
+            result = self._transport.send_with_retries(call, self._timeout)
+            return self._decision(result, safe=safe)
+        except Exception as error:
+            decision = self._fall_back(error, campaign, eligible, fallback)
+            if decision is None:
+                raise
+            return decision
 
     def flush(self, timeout: float = 10.0) -> bool:
         """Wait until all feedback so far is sent; return whether it is.
@@ -71,20 +82,16 @@ class Client(BaseClient[str | None]):
         return self._flush(timeout)
 
     def rejected(self) -> list[RejectedEvent]:
-        """Return the events that the service will never take, and why, oldest first."""
+        """Return the events that the service will not take, and why, oldest first."""
         return self._rejected()
 
-    def create_campaign(self, **fields: Any) -> dict[str, Any]:
-        """Make a campaign from at least `name`, `actions` and `signals`; return it as it is set."""
-        self._check_usable()
-        result = self._transport.send(new_campaign_call(fields), REQUEST_TIMEOUT)
-        return read(result, dict[str, Any])
+    def resend_rejected(self, events: Iterable[RejectedEvent] | None = None) -> int:
+        """Send rejected events again, all of them or those given; return how many."""
+        return self._resend(events)
 
-    def report(self, campaign: str) -> dict[str, Any]:
-        """Return the report of a campaign."""
-        self._check_usable()
-        result = self._transport.send_with_retries(report_call(campaign), REQUEST_TIMEOUT)
-        return read(result, dict[str, Any])
+    def health(self) -> ClientHealth:
+        """Return how this client is: fallbacks, what waits, and when the service was heard."""
+        return self._health(self._transport.last_contact)
 
     def close(self, timeout: float = 2.0) -> None:
         """Send what can be sent in this time, and stop; the rest stays in the outbox file."""
@@ -102,5 +109,10 @@ class Client(BaseClient[str | None]):
     ) -> None:
         self.close()
 
-    def _keep_event(self, event: FeedbackItem | None) -> str | None:
-        return self._put_event(event)
+    def _keep_event(self, event: MakeEvent, *, safe: bool) -> str | None:
+        return self._put_event(event, safe=safe)
+
+    def _ask(self, call: ApiCall, kind: type[Body]) -> Body:
+        self._check_usable()
+        send = self._transport.send_with_retries if call.method == "GET" else self._transport.send
+        return read(send(call, self._timeout), kind)

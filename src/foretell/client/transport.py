@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from foretell.client.address import ServiceAddress
 from foretell.client.backoff import RetryBudget
-from foretell.client.calls import ApiCall, CallResult, HttpReply, NoAnswer
+from foretell.client.calls import ApiCall, CallResult, HttpReply, NoAnswer, trouble
 from foretell.client.deadline import PhaseTimeouts, enforce_deadline
 from foretell.client.errors import ClientClosed, ServiceUnavailable
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import httpx2
 
 REQUEST_TIMEOUT = 10.0
-"""Seconds that a request may take which is no decision."""
+"""Seconds that a request of the sender may take, for which nobody waits."""
 
 MAX_REPLY_BYTES = 16 * 2**20
 """Bytes of an answer that is held in memory: a service never sends as many."""
@@ -34,7 +34,19 @@ MAX_REPLY_BYTES = 16 * 2**20
 CLOSED = "this client is closed: make another one"
 
 
-class SyncTransport:
+class _Listener:
+    """Knows when the service was last heard."""
+
+    last_contact: float | None = None
+    """When the service last answered, in seconds since 1970."""
+
+    def _heard(self, reply: HttpReply) -> HttpReply:
+        if trouble(reply) is None:
+            self.last_contact = time.time()
+        return reply
+
+
+class SyncTransport(_Listener):
     """Sends calls from any thread and waits for the answers, over connections that are kept."""
 
     def __init__(self, address: ServiceAddress) -> None:
@@ -57,7 +69,7 @@ class SyncTransport:
             if self._http.is_closed:
                 raise ClientClosed(CLOSED) from error
             return _no_answer(error, seconds)
-        return _reply(response, body)
+        return self._heard(_reply(response, body))
 
     def send_with_retries(self, call: ApiCall, seconds: float) -> CallResult:
         """Send a call until there is an answer or the time is over."""
@@ -126,7 +138,7 @@ class StreamedReply(NamedTuple):
         return _reply(self.response, body)
 
 
-class AsyncTransport:
+class AsyncTransport(_Listener):
     """Sends calls from event loops, in each of them over connections that are kept for it."""
 
     def __init__(self, address: ServiceAddress) -> None:
@@ -154,7 +166,7 @@ class AsyncTransport:
             if http.is_closed:
                 raise ClientClosed(CLOSED) from error
             return _no_answer(error, seconds)
-        return _reply(response, body)
+        return self._heard(_reply(response, body))
 
     async def send_with_retries(self, call: ApiCall, seconds: float) -> CallResult:
         """Send a call until there is an answer or the time is over."""

@@ -69,6 +69,9 @@ class Receipt(Struct, omit_defaults=True):
     status: ReceiptStatus
     event_id: str | None = None
     detail: str | None = None
+    """Why it is parked or rejected, or that it was clipped."""
+    clipped: bool = False
+    """Whether the reward of its decision, as far as it is known, lies outside the range."""
 
 
 class BatchReceipt(Struct):
@@ -274,6 +277,15 @@ class Health(Struct):
     """How far the wall clock is ahead of log time, while its step is not followed, or behind it."""
 
 
+class FieldError(Struct):
+    """What is wrong with one field of a request."""
+
+    field: str
+    """Its name, as in `actions[2]`; `body` where it is none of them."""
+    detail: str
+    """A sentence: what it must be, what was sent, what to do."""
+
+
 class ProblemDetails(Struct, omit_defaults=True):
     """An error, as RFC 9457 writes it."""
 
@@ -282,4 +294,5 @@ class ProblemDetails(Struct, omit_defaults=True):
     status: int
     detail: str
     instance: str | None = None
-    errors: list[str] | None = None
+    errors: list[FieldError] | None = None
+    """Everything that is wrong with the fields of the request, in one answer."""

@@ -141,7 +141,7 @@ def test_a_longer_window_does_not_open_what_has_closed(
 def test_windows_that_were_made_longer_one_after_the_other(tmp_path: Path) -> None:
     """Each decision keeps the window that it had when it closed; a shorter one is for all."""
     with Served(tmp_path / "a.db") as served:
-        served.create(signal_window=1.0, reward_window=10.0, policy="nsd-kl")
+        served.create(signal_window=1.0, reward_window=60.0, policy="nsd-kl")
         made, due = [], []
         for window in (2.0, 4.0, 8.0):
             made.append(served.decide().decision_id)

@@ -169,7 +169,8 @@ def test_json_may_be_said_in_other_ways(served: Served, media: str) -> None:
         ("limit=1001", "limit"),
         ("limit=", "limit"),
         ("limit=1&limit=2", "limit"),
-        ("offset=3", "after, limit"),
+        ("offset=3", "choose one of 'after', 'limit'"),
+        ("limits=3", "did you mean 'limit'?"),
         ("after=%ff", "UTF-8"),
     ],
 )
@@ -184,7 +185,8 @@ def test_where_nothing_can_be_asked_a_parameter_is_refused(served: Served) -> No
     served.decision()
     answer = served.call("GET", "/v1/campaigns/hero/report?since=yesterday")
     check_problem(answer, 422, "bad-parameter")
-    assert answer.json()["detail"] == "there is no such parameter: this address takes none"
+    said = "there is no parameter 'since': this address takes none, leave it out"
+    assert answer.json()["detail"] == said
     answer = served.call("POST", "/v1/campaigns/hero/decisions?unit=u1")
     check_problem(answer, 422, "bad-parameter")
     assert served.call("GET", "/livez?probe=1").status_code == 200

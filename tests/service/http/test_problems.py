@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_a_name_that_is_none_is_refused_in_words(served: Served) -> None:
     answer = post(served, json.dumps({**CAMPAIGN, "name": "a/b"}))
-    assert "Expected a name of at most 100 letters" in answer.json()["detail"]
+    assert "name must be a name of at most 100 letters" in answer.json()["detail"]
     assert "regex" not in answer.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,10 @@ import pytest
 
 HERE = Path(__file__).parent
 KEY = "ftk_the-key-that-tries-everything"
+HOOKS = {
+    "SCHEMATHESIS_HOOKS": "tests.service.http.schemathesis_hooks",
+    "PYTHONPATH": str(HERE.parents[2]),
+}
 HEADERS = {"Authorization": f"Bearer {KEY}"}
 
 
@@ -55,6 +60,7 @@ def test_all_checks_of_schemathesis_pass(address: str, tmp_path: Path, what: str
             "--no-color",
         ],
         cwd=tmp_path,
+        env=os.environ | HOOKS,
         capture_output=True,
         text=True,
         timeout=200,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from foretell.errors import InvalidInput
 from foretell.policies.registry import registered_policies
+from foretell.service.model.errors import Unusable
 from tests.service.engine_driver import Served
 
 LIVE = [name for name, known in registered_policies().items() if not known.lab_only]
@@ -53,13 +53,16 @@ def test_every_policy_runs_live(tmp_path: Path, policy: str, signal: str, reward
 @pytest.mark.parametrize("policy", LAB)
 def test_policies_that_need_the_change_points_are_refused(tmp_path: Path, policy: str) -> None:
     with Served(tmp_path / "a.db") as served:
-        with pytest.raises(InvalidInput) as caught:
+        with pytest.raises(Unusable) as caught:
             served.create(policy=policy)
         sentence = str(caught.value)
         assert policy in sentence
+        assert "did you mean" in sentence or "nsd-adaptive" in sentence
+        for other in LAB:
+            assert f"{other!r}," not in sentence, "only policies that run live are listed"
         assert "\n" not in sentence
         assert served.engine.campaigns() == []
         served.create()
-        with pytest.raises(InvalidInput):
+        with pytest.raises(Unusable):
             served.patch(policy=policy)
         assert served.engine.campaign("c").policy == "ucb"

@@ -15,6 +15,7 @@ from foretell.policies.verbs import choose, has, indices
 from foretell.service.engine.replay import fold
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.decider import TABLE_DRAWS, Decider
+from foretell.service.model.errors import Unusable
 from foretell.service.model.events import Configured, Decided
 from foretell.types import Floats, Problem
 from tests.service.engine_driver import Served
@@ -266,7 +267,9 @@ def test_a_unit_keeps_its_action_only_where_the_campaign_says_so(tmp_path: Path)
                     "sticky",
                     1.0,
                 )
-        assert {one.action for one in served.decide_many(40, "stuck")} == set(ACTIONS)
+        with pytest.raises(Unusable, match="is sticky and needs a unit, got none") as caught:
+            served.decide("stuck")
+        assert [one.field for one in caught.value.errors] == ["unit"]
         assert {one.action for one in served.decide_many(40, "free", unit="u")} == set(ACTIONS)
         assert {one.mode for one in served.decide_many(9, "free", unit="u")} == {"policy"}
         served.set_action(first["u"].action, "retired", "stuck")

@@ -11,6 +11,7 @@ import pytest
 from foretell.policies.registry import policy, start
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, observe, play
+from foretell.service.model.errors import Unusable
 from foretell.service.model.outcome import Closed, Outcome
 from foretell.service.model.running import Running
 from foretell.types import Problem
@@ -209,5 +210,5 @@ def test_one_silence_may_be_an_outcome_and_the_other_unknown(tmp_path: Path) -> 
 def test_silence_cannot_become_a_signal_that_means_something(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create(signal_silence="unknown")
-        with pytest.raises(ValueError, match="'none' is the first"):
+        with pytest.raises(Unusable, match="'none' is the first"):
             served.patch(signal_silence="default")

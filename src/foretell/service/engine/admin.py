@@ -63,7 +63,8 @@ class Admin:
             if earlier.event.config.name == new.name:
                 raise Conflict(
                     f"there is a campaign {new.name!r} already, and names are never reused: "
-                    f"choose another"
+                    f"choose another",
+                    field="name",
                 )
             number += 1
 

@@ -38,12 +38,14 @@ from foretell.service.model.events import (
 )
 from foretell.service.model.feedback import (
     AnyReport,
+    clipped_sentence,
     event_id_in,
     feedback_event,
     same_report,
     why_parked,
 )
 from foretell.service.model.timestamps import format_timestamp
+from foretell.service.model.validation import refuse_json
 
 LONG_TURN_SECONDS = 0.002
 """Reading the events of a batch for longer than this, other requests get their turn."""
@@ -122,8 +124,14 @@ class Ingest:
         self, active: ActiveCampaign, eligible: Eligible, unit: bytes | None, nonce: int
     ) -> _Drawn:
         """Choose; a sticky unit gets the first of its actions that is eligible now."""
-        if not active.config.sticky or unit is None:
+        if not active.config.sticky:
             return _Drawn(active.decider.choose(active.overlay, eligible, nonce))
+        if unit is None:
+            raise Unusable(
+                f"the campaign {active.config.name!r} is sticky and needs a unit, got none: "
+                f"send the unit that keeps its action",
+                field="unit",
+            )
         given = await self.runtime.log.unit_actions(active.number, unit)
         for one in given:
             if eligible.mask[one.action]:
@@ -180,7 +188,8 @@ class Ingest:
         if earlier.event.request != self._request_digest(ask):
             raise Unusable(
                 f"the decision_key {ask.decision_key!r} was used for another request: "
-                f"take a key of its own for each decision"
+                f"take a key of its own for each decision",
+                field="decision_key",
             )
         policy = await self.runtime.policy_at(active.number, earlier.event.config)
         return self._answer(active, earlier, policy)
@@ -191,7 +200,7 @@ class Ingest:
         (written,) = await self.runtime.log.append([feedback.draft()])
         (receipt,) = await self._receipts([feedback], [written])
         if receipt.status == "rejected":
-            raise Unusable(receipt.detail or "")
+            raise Unusable(receipt.detail or "", field="event_id")
         return receipt
 
     async def batch(self, items: list[Raw]) -> list[protocol.Receipt]:
@@ -215,7 +224,10 @@ class Ingest:
         return results
 
     def _read_item(self, raw: Raw) -> _AboutDecision:
-        item = _ITEM.decode(raw)
+        try:
+            item = _ITEM.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            refuse_json(protocol.FeedbackItem, raw, error)
         return self._read(item.decision_id, item)
 
     def _read(self, decision_id: str, report: AnyReport) -> _AboutDecision:
@@ -224,9 +236,14 @@ class Ingest:
         token = read_decision_id(decision_id, self.runtime.secrets)
         active = None if token is None else self.runtime.by_number.get(token.campaign)
         if token is None or active is None:
-            raise NotFound("there is no such decision: send the decision_id as the service gave it")
+            raise NotFound(
+                f"there is no decision with the decision_id {decision_id[:20]!r}…: "
+                f"send it as the service gave it",
+                field="decision_id",
+            )
         try:
-            return _AboutDecision(token, active, feedback_event(report, active))
+            event = feedback_event(report, active, self.runtime.latest)
+            return _AboutDecision(token, active, event)
         except RequestProblem:
             active.count("rejected")
             raise
@@ -299,7 +316,11 @@ class Ingest:
             return protocol.Receipt("parked", event.event_id, why_parked(event, known))
         due = active.campaign.rules.due(event.stage, moment(token.number))
         late = event.verb_index != VOID and written.record.recorded_at >= due
-        return protocol.Receipt("late" if late else "accepted", event.event_id)
+        receipt = protocol.Receipt("late" if late else "accepted", event.event_id)
+        if event.stage and (total := active.campaign.clipped(written.record)) is not None:
+            receipt.clipped = True
+            receipt.detail = clipped_sentence(total, active.config.reward_range)
+        return receipt
 
     def _answer(
         self, active: ActiveCampaign, record: Record, policy: str
@@ -347,5 +368,8 @@ def _attempt(work: Callable[[Any], Done], event: Any) -> Done | protocol.Receipt
         return work(event)
     except (Damaged, LogClosed):
         raise
-    except (ForetellError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+    except ForetellError as error:
         return protocol.Receipt("rejected", detail=str(error))
+    except RecursionError:
+        detail = "the event has too many arrays and objects inside each other: send fewer"
+        return protocol.Receipt("rejected", detail=detail)

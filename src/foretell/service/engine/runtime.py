@@ -18,6 +18,7 @@ from foretell.service.model.events import (
     KeyRevoked,
     Record,
     SecretMade,
+    moment,
 )
 from foretell.service.model.keys import Keyring
 
@@ -53,6 +54,11 @@ class Runtime:
         closed = self.closed
         if closed is not None:
             raise LogClosed(f"the log cannot be written ({closed}): try again soon")
+
+    def latest(self) -> int:
+        """Return the later of wall and log time: what is well beyond it is in the future."""
+        now = moment(self.log.now())
+        return now + round(self.log.gauges().clock_ahead_seconds * 1e6)
 
     def find(self, name: str) -> ActiveCampaign:
         """Find a campaign that can be used."""

@@ -11,9 +11,10 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.types import Message, Receive
 
+from foretell.errors import UnknownName
 from foretell.protocol import RequestBody
-from foretell.service.http.problems import validation_sentence
-from foretell.service.model.errors import BadParameter, Malformed, TooLarge, Unusable, WrongMedia
+from foretell.service.model.errors import BadParameter, Malformed, TooLarge, WrongMedia
+from foretell.service.model.validation import query_errors, refuse_json
 
 HeaderMap = Mapping[bytes, bytes]
 """Headers by their names in lower case; of several with one name, the last."""
@@ -105,12 +106,8 @@ def parse_json(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
         if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
             _check_depth(body)
         return decoder.decode(body)
-    except msgspec.ValidationError as error:
-        raise Unusable(validation_sentence(error, decoder.type)) from None
-    except msgspec.DecodeError as error:
-        raise Malformed(str(error)) from None
-    except UnicodeDecodeError:
-        raise Malformed("the body must be UTF-8") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        refuse_json(decoder.type, body, error)
     except RecursionError:
         raise Malformed(_TOO_DEEP) from None
 
@@ -162,7 +159,8 @@ def parse_query(kind: type[RequestBody], text: bytes) -> Any:
     >>> parse_query(LogQuery, b"limit=0")
     Traceback (most recent call last):
         ...
-    foretell.service.model.errors.BadParameter: limit: Expected `int` >= 1
+    foretell.service.model.errors.BadParameter: limit must be a whole number of at least 1 and
+    at most 1,000, got '0': send a larger one
     """
     if not text:
         return kind()
@@ -174,13 +172,18 @@ def parse_query(kind: type[RequestBody], text: bytes) -> Any:
     values: dict[str, str] = {}
     for name, value in pairs:
         if name not in known:
-            choice = f"choose among {', '.join(known)}" if known else "this address takes none"
-            raise BadParameter(f"there is no such parameter: {choice}")
+            raise BadParameter(_unknown_parameter(name[:40], known), field=name[:40])
         if name in values:
-            raise BadParameter(f"{name}: it must be given once")
+            raise BadParameter(f"{name} is given twice: give it once", field=name)
         values[name] = value
     try:
         return msgspec.convert(values, kind, strict=False)
-    except msgspec.ValidationError as error:
-        what, _, where = validation_sentence(error, kind).rpartition(" - at `$.")
-        raise BadParameter(f"{where.rstrip('`')}: {what}") from None
+    except msgspec.ValidationError:
+        errors = query_errors(kind, values)
+        raise BadParameter("; ".join(one.detail for one in errors), errors=errors) from None
+
+
+def _unknown_parameter(name: str, known: tuple[str, ...]) -> str:
+    if not known:
+        return f"there is no parameter {name!r}: this address takes none, leave it out"
+    return str(UnknownName.of("parameter", name, known))

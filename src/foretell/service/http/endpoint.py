@@ -106,7 +106,7 @@ class Resource:
         self._endpoints = {one.method: Endpoint(one, state) for one in operations}
         if "GET" in self._endpoints:
             self._endpoints["HEAD"] = self._endpoints["GET"]
-        self._allow = b"allow", ", ".join(sorted(self._endpoints)).encode()
+        self._methods = ", ".join(sorted(self._endpoints))
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Hand a request to the operation that its method names."""
@@ -114,7 +114,9 @@ class Resource:
         return (endpoint or self._refuse)(scope, receive, send)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = WrongMethod("this address does not know this method: see the header Allow")
+        problem = WrongMethod(
+            f"this address does not know the method {scope['method'][:20]!r}: use {self._methods}"
+        )
         self._done(problem.status, 0.0)
-        response = problem_response(problem, self._allow)
+        response = problem_response(problem, (b"allow", self._methods.encode()))
         await send_response(response, "none", scope["method"], receive, send)

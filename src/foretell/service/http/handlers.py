@@ -72,7 +72,7 @@ async def batch(context: RequestContext) -> Response:
 
 async def _take_in(context: RequestContext, events: list[Raw]) -> list[protocol.Receipt]:
     if not events:
-        raise Unusable("a batch must have at least one event, got none")
+        raise Unusable("events must be at least one, got none: send some", field="events")
     if len(events) > MAX_BATCH_EVENTS:
         raise TooLarge(
             f"a batch must have at most {MAX_BATCH_EVENTS} events, got {len(events)}: send several"

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
-import msgspec
-from msgspec import inspect
-
 from foretell import protocol
-from foretell.errors import DamagedFile, InvalidInput, UnknownName, listed
-from foretell.protocol.fields import NAME
+from foretell.errors import DamagedFile, InvalidInput, UnknownName
 from foretell.service.http.responses import Response, encode, log_failure
 from foretell.service.log.errors import Damaged, LogClosed, NoRoom
 from foretell.service.model.errors import (
@@ -26,8 +19,6 @@ from foretell.service.model.errors import (
 
 PROBLEM = b"application/problem+json"
 CHALLENGE = b'Bearer realm="foretell"'
-_PATTERN = re.compile(r"`str` matching regex '.*'")
-_ENUM = re.compile(r"Invalid enum value '.*' - at `\$\.(\w+)")
 
 
 def problem_response(problem: RequestProblem, *headers: tuple[bytes, bytes]) -> Response:
@@ -37,6 +28,7 @@ def problem_response(problem: RequestProblem, *headers: tuple[bytes, bytes]) -> 
         title=problem.title,
         status=problem.status,
         detail=str(problem),
+        errors=problem.errors or None,
     )
     extra = list(headers)
     if problem.retry_after is not None:
@@ -64,38 +56,3 @@ def error_response(error: Exception, operation: str) -> Response:
         return problem_response(Unusable(str(error)))
     log_failure(error, operation)
     return problem_response(Internal("the service failed at this request: its log says where"))
-
-
-def validation_sentence(error: msgspec.ValidationError, kind: Any) -> str:
-    """Return the sentence that says what a value of `kind` may be where it is something else.
-
-    >>> from foretell.protocol import ActionPatch
-    >>> try:
-    ...     msgspec.json.decode(b'{"status": "gone"}', type=ActionPatch)
-    ... except msgspec.ValidationError as error:
-    ...     print(validation_sentence(error, ActionPatch))
-    Invalid value 'gone', choose one of 'active', 'paused', 'retired' - at `$.status`
-    """
-    sentence = _PATTERN.sub(NAME, str(error))
-    enum = _ENUM.match(sentence)
-    if enum is None or not isinstance(found := inspect.type_info(kind), inspect.StructType):
-        return sentence
-    values = [
-        value
-        for field in found.fields
-        if field.encode_name == enum[1]
-        for value in _allowed_values(field.type)
-    ]
-    return sentence.replace("enum value", "value").replace(
-        " - at `", f", choose one of {listed(map(str, values))} - at `"
-    )
-
-
-def _allowed_values(kind: inspect.Type) -> list[Any]:
-    if isinstance(kind, inspect.LiteralType):
-        return list(kind.values)
-    if isinstance(kind, inspect.ListType):
-        return _allowed_values(kind.item_type)
-    if isinstance(kind, inspect.UnionType):
-        return [value for one in kind.types for value in _allowed_values(one)]
-    return []

@@ -87,7 +87,8 @@ class ActiveCampaign:
             asked = np.zeros(found.mask.size, np.bool_)
             for name in names:
                 if name not in self.action_index:
-                    raise Unusable(str(UnknownName.of("action", name, self.action_index)))
+                    unknown = UnknownName.of("action", name, self.action_index)
+                    raise Unusable(f"eligible cannot be used: {unknown}", field="eligible")
                 asked[self.action_index[name]] = True
             found = Eligible.of(found.mask & asked)
         if not found.actions:

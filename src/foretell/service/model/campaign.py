@@ -44,7 +44,7 @@ from foretell.service.model.events import (
     moment,
 )
 from foretell.service.model.outcome import Outcome, Rules
-from foretell.service.model.running import DecisionCache, LastRefit, Running
+from foretell.service.model.running import DecisionCache, LastRefit, RewardTotal, Running
 from foretell.types import Bools, RewardScale
 
 FOLD_VERSION = 1
@@ -133,6 +133,17 @@ class Campaign:
     def knows(self, number: int) -> bool:
         """Return whether a decision is at hand."""
         return self._at_hand(number) is not None
+
+    def clipped(self, record: Record) -> float | None:
+        """Return the reward of a decision with a record, where it lies outside the range.
+
+        None: it does not, as far as the records at hand say.
+        """
+        running = self._at_hand(record.decision)
+        if running is not None and running.void:
+            return None
+        total = (RewardTotal() if running is None else running.reward).total_with(record)
+        return total if self._outside((total,)) else None
 
     def close_windows(self, until: int, known: Iterable[DecisionRecords] = ()) -> bool:
         """Close every window that is due by a seq, in the order of closing.

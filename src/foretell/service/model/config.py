@@ -5,19 +5,23 @@ The struct itself is in `events`: it is a part of the records that set it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from foretell.errors import InvalidInput, UnknownName
-from foretell.policies.registry import entry, policy, start
-from foretell.protocol import ActionPatch, CampaignPatch, NewCampaign
+from foretell.policies.registry import policy, registered_policies, start
+from foretell.policies.spec import Spec
+from foretell.protocol import ActionPatch, CampaignPatch, FieldError, NewCampaign
 from foretell.protocol.fields import MAX_ACTIONS, MAX_SIGNALS
-from foretell.service.model.errors import Conflict, NotFound
+from foretell.service.model.errors import Conflict, NotFound, Unusable
 from foretell.service.model.events import CampaignConfig, KeptWindows, Stage
 from foretell.service.model.outcome import WINDOW_GRID
+from foretell.service.model.validation import refuse
 from foretell.types import Problem, RewardScale
 
 SILENT = "none"
@@ -81,8 +85,18 @@ def new_config(new: NewCampaign, seed: int) -> CampaignConfig:
     )
 
 
+def refuse_stopped(config: CampaignConfig) -> None:
+    """Refuse to change a campaign that is stopped."""
+    if config.status == "stopped":
+        raise Conflict(
+            f"the campaign {config.name!r} is stopped, for good, and is not changed any more: "
+            f"make another"
+        )
+
+
 def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfig, list[str]]:
     """Return a changed configuration, and the changed fields that need a refit."""
+    refuse_stopped(config)
     asked = {
         name: value
         for name in patch.__struct_fields__
@@ -93,9 +107,10 @@ def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfi
             asked["signals"], asked.get("signal_silence", config.signal_stage.silence)
         )
         if wanted[: len(config.signals)] != config.signals:
-            raise InvalidInput(
+            raise Unusable(
                 f"signals are only added, after those there are {list(config.signals)}, "
-                f"got {list(wanted)}: keep them and add at the end"
+                f"got {list(wanted)}: keep them and add at the end",
+                field="signals",
             )
         asked["signals"] = wanted
     changed = checked(_with_fields(config, asked))
@@ -122,9 +137,11 @@ def _kept_windows(old: Stage, new: Stage, now: int) -> KeptWindows:
 
 def with_action(config: CampaignConfig, action: str) -> CampaignConfig:
     """Return the configuration with another action; a name is never used twice."""
+    refuse_stopped(config)
     if action in config.actions:
         raise Conflict(
-            f"there is an action {action!r} already, and names are never reused: choose another"
+            f"there is an action {action!r} already, and names are never reused: choose another",
+            field="action",
         )
     return checked(
         msgspec.structs.replace(
@@ -136,61 +153,135 @@ def with_action(config: CampaignConfig, action: str) -> CampaignConfig:
 
 
 def with_action_status(config: CampaignConfig, action: str, patch: ActionPatch) -> CampaignConfig:
-    """Return the configuration with an action paused, resumed or retired."""
+    """Return the configuration with an action paused, resumed or retired.
+
+    A campaign keeps at least one action that is not retired.
+    """
+    refuse_stopped(config)
     if action not in config.actions:
         raise NotFound(str(UnknownName.of("action", action, config.actions)))
     index = config.actions.index(action)
     if config.action_status[index] == "retired" and patch.status != "retired":
-        raise Conflict(f"the action {action!r} is retired, for good: add another")
+        raise Conflict(
+            f"the action {action!r} is retired, for good, and cannot be {patch.status}: "
+            f"add another",
+            field="status",
+        )
     action_status = list(config.action_status)
     action_status[index] = patch.status
+    if set(action_status) == {"retired"}:
+        raise Conflict(
+            f"the action {action!r} is the last one that is not retired: add another one first, "
+            f"or stop the campaign",
+            field="status",
+        )
     return msgspec.structs.replace(config, action_status=tuple(action_status))
 
 
 def checked(config: CampaignConfig) -> CampaignConfig:
-    """Refuse a configuration that cannot run; return it with the policy written in full."""
+    """Refuse a configuration that cannot run, with everything that is wrong with it.
+
+    Returns it with the policy written in full.
+    """
+    spec, wrong = _policy_errors(config)
+    errors = [*_name_errors(config), *wrong, *_number_errors(config)]
+    if errors or spec is None:
+        refuse(errors)
+    return msgspec.structs.replace(config, policy=str(spec))
+
+
+def _name_errors(config: CampaignConfig) -> Iterator[FieldError]:
     for kind, names, limit in (
         ("action", config.actions, MAX_ACTIONS),
         ("signal", config.signals, MAX_SIGNALS),
     ):
+        field = f"{kind}s"
         if len(names) > limit:
-            raise InvalidInput(f"a campaign may have {limit} {kind}s at most, got {len(names)}")
+            yield FieldError(
+                field, f"a campaign may have {limit} {field} at most, got {len(names)}: use fewer"
+            )
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
-            raise InvalidInput(f"each {kind} needs a name of its own, got {twice[0]!r} twice")
+            yield FieldError(
+                field,
+                f"each of the {field} needs a name of its own, got {twice[0]!r} twice: rename one",
+            )
     if config.signal_stage.silence == "default" and config.signals[0] != SILENT:
-        raise InvalidInput(
-            f"silence can become a signal only where {SILENT!r} is the first of them, "
-            f"got {list(config.signals)}: make another campaign"
+        yield FieldError(
+            "signals",
+            f"silence can become a signal only where {SILENT!r} is the first of the signals, "
+            f"got {list(config.signals)}: make another campaign",
         )
+
+
+def live_policies() -> list[str]:
+    """Return the policies that a campaign can have: all but those that only a simulation can feed.
+
+    >>> "nsd-adaptive" in live_policies(), "oracle-ucb" in live_policies()
+    (True, False)
+    """
+    return [name for name, known in registered_policies().items() if not known.lab_only]
+
+
+def _policy_errors(config: CampaignConfig) -> tuple[Spec | None, list[FieldError]]:
+    try:
+        return _live_spec(config), []
+    except (InvalidInput, UnknownName) as error:
+        return None, [FieldError("policy", f"policy {config.policy[:60]!r} cannot run: {error}")]
+
+
+def _live_spec(config: CampaignConfig) -> Spec:
+    """Read a policy, and try whether it can begin."""
+    name = config.policy.partition("(")[0].strip()
+    if re.fullmatch("[A-Za-z0-9_-]+", name) and name not in live_policies():
+        raise UnknownName.of("policy", name, live_policies(), "that runs live")
     spec = policy(config.policy)
-    if entry(spec).lab_only:
-        raise InvalidInput(
-            f"{spec.name} needs what nobody knows outside a simulation: choose another policy"
-        )
     window = getattr(spec, "window", None)
     if window is not None and window > MAX_WINDOW_ROUNDS:
         raise InvalidInput(
             f"a window may have {MAX_WINDOW_ROUNDS} rounds at most here, got {window}: "
             f"take a smaller one, or none"
         )
-    low, high = config.reward_range
-    RewardScale("bounded", low, high)
-    default_reward = config.reward_stage.default
-    if not low <= default_reward <= high:
-        raise InvalidInput(
-            f"default_reward must lie in the reward_range [{low}, {high}], "
-            f"got {default_reward}: change one of them"
-        )
     start(spec, Problem(len(config.actions), len(config.signals)))
-    return msgspec.structs.replace(config, policy=str(spec))
+    return spec
+
+
+def _number_errors(config: CampaignConfig) -> Iterator[FieldError]:
+    low, high = config.reward_range
+    default = config.reward_stage.default
+    try:
+        RewardScale("bounded", low, high)
+    except InvalidInput as error:
+        yield FieldError("reward_range", f"reward_range cannot be used: {error}")
+    else:
+        if not low <= default <= high:
+            yield FieldError(
+                "default_reward",
+                f"default_reward must lie in the reward_range [{low}, {high}], got {default}: "
+                f"change one of them",
+            )
+    signal, reward = config.signal_stage.window, config.reward_stage.window
+    if reward < signal:
+        yield FieldError(
+            "reward_window",
+            f"reward_window must be at least the signal_window, as a reward waits for its signal, "
+            f"got {reward:g} s and {signal:g} s: change one of them",
+        )
+    if config.explore + config.holdout > 1:
+        yield FieldError(
+            "explore",
+            f"explore and holdout must be at most 1 together, got {config.explore:g} and "
+            f"{config.holdout:g}: lower one of them",
+        )
 
 
 def _with_silence(signals: list[str], silence: str) -> tuple[str, ...]:
     """Put the silent signal first, where silence is an outcome."""
     if SILENT in signals[1:]:
-        raise InvalidInput(
-            f"signals are listed weakest first, and {SILENT!r} is the weakest: put it first"
+        raise Unusable(
+            f"signals are listed weakest first, and {SILENT!r} is the weakest, got it as number "
+            f"{signals.index(SILENT) + 1}: put it first",
+            field="signals",
         )
     if silence == "default" and signals[0] != SILENT:
         return (SILENT, *signals)

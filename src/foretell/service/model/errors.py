@@ -5,9 +5,11 @@ The name ends the `type` of a problem, and docs/problems.md says what to do abou
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from foretell.errors import ForetellError
+from foretell.protocol import FieldError
 
 
 class RequestProblem(ForetellError):
@@ -17,6 +19,13 @@ class RequestProblem(ForetellError):
     title: ClassVar[str] = "The request cannot be done"
     status: ClassVar[int] = 400
     retry_after: ClassVar[int | None] = None
+
+    def __init__(
+        self, detail: str, *, field: str | None = None, errors: Iterable[FieldError] = ()
+    ) -> None:
+        """Take a sentence, and the field that it is about, or what is wrong with each field."""
+        super().__init__(detail)
+        self.errors = list(errors) if field is None else [FieldError(field, detail)]
 
 
 class Malformed(RequestProblem):

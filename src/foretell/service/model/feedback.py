@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from foretell.errors import listed
+from foretell.errors import UnknownName, listed
 from foretell.protocol import FeedbackItem, RewardReport, SignalReport, VoidReport
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.errors import Unusable
 from foretell.service.model.events import FEEDBACK_VERBS, OBSERVED, VOID, AnyEvent, Feedback
-from foretell.service.model.timestamps import parse_timestamp
+from foretell.service.model.timestamps import format_timestamp, parse_timestamp
 
 AnyReport = SignalReport | RewardReport | VoidReport | FeedbackItem
+FAR_OUTSIDE = 10
+"""A reward so many times outside its range is in another unit, or a mistake."""
+TOLERATED_FUTURE = 300 * 1_000_000
+"""Microseconds by which the clock of a client may be ahead."""
 
 
 class _WithEventId(Struct):
@@ -26,10 +30,12 @@ class _WithEventId(Struct):
 _EVENT_ID = msgspec.json.Decoder(_WithEventId)
 
 
-def feedback_event(report: AnyReport, active: ActiveCampaign) -> Feedback:
-    """Return the event of a report, or refuse it."""
+def feedback_event(
+    report: AnyReport, active: ActiveCampaign, latest: Callable[[], int]
+) -> Feedback:
+    """Return the event of a report, or refuse it; `latest` returns the present."""
     event_id = report.event_id or secrets.token_hex(8)
-    version, occurred = active.version, _checked_time(report.occurred_at)
+    version, occurred = active.version, _checked_time(report.occurred_at, latest)
     signal = getattr(report, "signal", None)
     kind = getattr(report, "kind", "reward")
     if isinstance(report, FeedbackItem):
@@ -38,13 +44,21 @@ def feedback_event(report: AnyReport, active: ActiveCampaign) -> Feedback:
         return Feedback(version, event_id, 0, VOID, 0.0, None, occurred)
     if signal is not None:
         if signal not in active.signals:
-            raise Unusable(f"there is no signal {signal!r}: choose one of {listed(active.signals)}")
+            raise Unusable(_no_signal(signal, active), field="signal")
         value = float(active.signals[signal])
         return Feedback(version, event_id, 0, OBSERVED, value, None, occurred)
     verb = OBSERVED if kind == "reward" else FEEDBACK_VERBS.index(kind)
     stage = len(active.config.stages) - 1
     target = getattr(report, "target", None)
-    return Feedback(version, event_id, stage, verb, _reward(report), target, occurred)
+    value = _reward(report, active.config.reward_range)
+    return Feedback(version, event_id, stage, verb, value, target, occurred)
+
+
+def _no_signal(signal: str, active: ActiveCampaign) -> str:
+    """Return that there is no such signal, with the nearest one and all there are."""
+    unknown = UnknownName.of("signal", signal, active.signals)
+    known = listed(active.signals)
+    return str(unknown) if known in str(unknown) else f"{unknown} (there are {known})"
 
 
 def event_id_in(raw: Raw) -> str | None:
@@ -62,6 +76,15 @@ def same_report(one: AnyEvent, other: Feedback) -> bool:
     )
 
 
+def clipped_sentence(total: float, reward_range: tuple[float, float]) -> str:
+    """Return that a reward lies outside its range, and what it counts as."""
+    low, high = reward_range
+    return (
+        f"the reward of the decision is {total:g}, outside the reward_range [{low:g}, {high:g}]: "
+        f"it is stored, and counts as {min(max(total, low), high):g}"
+    )
+
+
 def why_parked(event: Feedback, target: AnyEvent | None) -> str:
     """Return why feedback is parked: it may count later."""
     if event.target is None:
@@ -75,37 +98,67 @@ def _refuse_mixed(item: FeedbackItem) -> None:
     """Refuse an event of a batch that is two things at once."""
     if item.signal is not None:
         if item.value is not None:
-            raise Unusable("an event is a signal or a reward, got both: send two events")
+            raise Unusable(
+                "an event has a signal or a value, got both: send two events", field="value"
+            )
         if item.kind != "reward" or item.target is not None:
-            raise Unusable("a signal has no kind and no target: leave them out")
+            raise Unusable(
+                f"a signal has no kind and no target, got kind {item.kind!r} and target "
+                f"{item.target!r}: leave them out",
+                field="kind",
+            )
     if item.kind == "void" and (item.value is not None or item.target is not None):
-        raise Unusable("a void has no value and no target: leave them out")
+        raise Unusable(
+            f"a void has no value and no target, got value {item.value} and target "
+            f"{item.target!r}: leave them out",
+            field="value",
+        )
 
 
-def _reward(report: Any) -> float:
+def _reward(report: Any, reward_range: tuple[float, float]) -> float:
     value, kind, target = report.value, report.kind, report.target
     article = "an" if kind == "adjust" else "a"
     if kind == "reward" and target is not None:
-        raise Unusable("a reward names no target: leave it out, or make it an adjust or a retract")
+        raise Unusable(
+            f"a reward names no target, got {target!r}: leave it out, or make it an adjust or a "
+            f"retract",
+            field="target",
+        )
     if kind != "reward" and target is None:
         raise Unusable(
-            f"{article} {kind} needs the target: the event_id of the reward that it changes"
+            f"{article} {kind} needs the target: the event_id of the reward that it changes",
+            field="target",
         )
     if kind == "retract":  # it takes back the whole reward, whatever its value says
         return 0.0
     if value is None:
-        raise Unusable(f"{article} {kind} needs a value: a number")
-    if not math.isfinite(value) or abs(value) > 1e300:
-        raise Unusable(f"a reward must lie within ±1e300, got {value}: report such a number")
+        raise Unusable(f"{article} {kind} needs a value: send a number", field="value")
+    low, high = reward_range
+    reach = (FAR_OUTSIDE - 1) * (high - low)
+    if not low - reach < value < high + reach:
+        raise Unusable(
+            f"value must be less than {FAR_OUTSIDE} times outside the reward_range [{low}, {high}] "
+            f"of the campaign, got {value}: report it in the unit of the range, or change that",
+            field="value",
+        )
     return float(value)
 
 
-def _checked_time(written: str | None) -> int | None:
+def _checked_time(written: str | None, latest: Callable[[], int]) -> int | None:
     if written is None:
         return None
     occurred = parse_timestamp(written)
     if occurred is None:
         raise Unusable(
-            f"occurred_at must be a time with its zone as in 2026-01-31T12:00:00Z, got {written!r}"
+            f"occurred_at must be a time with its zone, got {written!r}: "
+            f"write it as in 2026-01-31T12:00:00Z",
+            field="occurred_at",
+        )
+    present = latest()
+    if occurred > present + TOLERATED_FUTURE:
+        raise Unusable(
+            f"occurred_at must not be in the future, got {written!r} at "
+            f"{format_timestamp(present)}: set the clock that wrote it, or leave it out",
+            field="occurred_at",
         )
     return occurred

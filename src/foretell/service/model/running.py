@@ -105,6 +105,27 @@ class RewardTotal:
         """Return whether a reward with this id has come."""
         return event_id in self._values
 
+    def total_with(self, record: Record) -> float | None:
+        """Return what the sum is with a record, which it may count already."""
+        event = record.event
+        assert isinstance(event, Feedback)  # noqa: S101  (only feedback is a reward)
+        if event.verb_index == OBSERVED:
+            known = self._corrections.get(event.event_id)
+            if event.event_id in self._values:
+                return self.total
+            return self._changed(math.nan, event.value if known is None else known[1])
+        known = self._corrections.get(event.target or "")
+        if event.target not in self._values or (known and correction_order(record) <= known[0]):
+            return self.total
+        before = self._values[event.target] if known is None else known[1]
+        return self._changed(before, event.value if event.verb_index == ADJUST else math.nan)
+
+    def _changed(self, before: float, after: float) -> float | None:
+        """Return what the sum is with one value in place of another; NaN: there is none."""
+        left = self._left - (not math.isnan(before)) + (not math.isnan(after))
+        parts = (self.total or 0.0, -before, after)
+        return math.fsum(part for part in parts if not math.isnan(part)) if left else None
+
     def _count(self, value: float, sign: int) -> None:
         if not math.isnan(value):
             over, under = value.as_integer_ratio()
