@@ -19,7 +19,7 @@ import apsw
 
 from foretell.errors import ForetellError
 from tests.simulation.run import place_for_databases, quiet
-from tests.simulation.server import Network, Server, log_of, simulated
+from tests.simulation.server import Network, Server, simulated
 from tests.simulation.virtual_time import VirtualLoop, VirtualTime, on_virtual_time
 from tests.torture.disk import Disk
 from tests.torture.examine import Totals, examine
@@ -134,7 +134,7 @@ class Attempt:
         disk.disarm()
         await server.drained()
         for _ in range(300):
-            if log_of(server).closed is None:
+            if server.engine is not None and server.engine.runtime.closed is None:
                 return
             await asyncio.sleep(1.0)
         self.totals.violations.append("failed: the log does not open again")
@@ -157,14 +157,18 @@ def attempt(phase: Phase, at: int, *, lasting: bool = False) -> Attempt:
 
 
 def calls_that_fail(phase: Phase, every: int, first: int = 1) -> Iterator[tuple[int, Attempt]]:
-    """Yield an attempt for every so many calls of a phase, until it makes no more calls."""
+    """Yield an attempt for every so many calls of a phase, until it makes no more calls.
+
+    In every second one, all calls after it fail too, until the phase is over.
+    """
     at = first
     while True:
         made = attempt(phase, at)
         if not made.failed:
             return
         yield at, made
-        yield at, attempt(phase, at, lasting=True)
+        if at // every % 2 == 0:
+            yield at, attempt(phase, at, lasting=True)
         at += every
 
 

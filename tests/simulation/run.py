@@ -253,7 +253,8 @@ class _Simulation:
         """Wait until nothing is under way; send again what is open, and now and then restore."""
         await server.drained()
         for _ in range(1000):
-            if server.dead.is_set() or log_of(server).closed is None:
+            assert server.engine is not None
+            if server.dead.is_set() or server.engine.runtime.closed is None:
                 break
             await asyncio.sleep(0.1)
         else:

@@ -18,7 +18,7 @@ from unittest import mock
 from foretell.service.engine import Engine, maintenance
 from foretell.service.http import ShutdownMiddleware
 from foretell.service.http import app as application
-from foretell.service.log.sqlite import database, tail
+from foretell.service.log.sqlite import database, tail, watch
 from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.log.sqlite.writer import Job, Writer
 from foretell.service.model.active_campaign import ActiveCampaign
@@ -140,6 +140,7 @@ def simulated(virtual: VirtualTime) -> Iterator[None]:
             (maintenance, "TICK_SECONDS", TICK_SECONDS),
             (maintenance, "SAVE_RECORDS", 25),
             (database, "REOPEN_SECONDS", 15.0),
+            (watch, "LOOK_SECONDS", 15.0),
             (app_module, "openapi_document", lambda *_: {}),
             (app_module, "render_docs", lambda *_: ""),
         ):

@@ -55,6 +55,7 @@ async def abandon(engine: Engine) -> None:
     await asyncio.gather(*engine.tasks, return_exceptions=True)
     await engine._stop_folding()
     database = database_of(engine)
+    await database._watch.stop()
     if database._reopening is not None:
         database._reopening.cancel()
         await asyncio.gather(database._reopening, return_exceptions=True)

@@ -150,7 +150,7 @@ class Traffic:
         if self.keyed and self.rng.random() < 0.85:
             ask["decision_key"] = f"key-{self.number}"
             name = f"d/{campaign}/{ask['decision_key']}"
-        if self.rng.random() < 0.3:
+        if campaign == "sticky" or self.rng.random() < 0.3:
             ask["unit"] = f"unit-{self.rng.randint(0, 40)}"
             ask["context"] = {"page": self.number, "words": "x" * self.rng.randint(0, 200)}
         await self.send(service, "decide", {"campaign": campaign, "ask": ask}, name)
@@ -245,7 +245,10 @@ class Traffic:
             key = f"contended-{self.number}"
             verb, name = "decide", f"d/{campaign}/{key}"
             bodies: list[Body] = [
-                {"campaign": campaign, "ask": {"decision_key": key, "context": {"page": page}}}
+                {
+                    "campaign": campaign,
+                    "ask": {"decision_key": key, "unit": "u", "context": {"page": page}},
+                }
                 for page in (1, 2)
             ]
         else:

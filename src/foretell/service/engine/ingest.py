@@ -60,6 +60,8 @@ class _AboutDecision(NamedTuple):
     token: Token
     active: ActiveCampaign
     event: Feedback
+    due: int
+    """When its window closes, by the configuration that the record names."""
 
     def draft(self) -> Draft:
         """Return the record to be written."""
@@ -243,7 +245,8 @@ class Ingest:
             )
         try:
             event = feedback_event(report, active, self.runtime.latest)
-            return _AboutDecision(token, active, event)
+            due = active.campaign.rules.due(event.stage, moment(token.number))
+            return _AboutDecision(token, active, event, due)
         except RequestProblem:
             active.count("rejected")
             raise
@@ -269,7 +272,7 @@ class Ingest:
     async def _missing(self, feedback: list[_AboutDecision], written: list[Written]) -> set[int]:
         """Return the decisions that the log does not hold, as after a backup was restored."""
         unknown: dict[int, set[int]] = {}
-        for (token, active, _), result in zip(feedback, written, strict=True):
+        for (token, active, *_), result in zip(feedback, written, strict=True):
             if isinstance(result, Accepted) and not active.campaign.knows(token.number):
                 unknown.setdefault(active.number, set()).add(token.number)
         missing: set[int] = set()
@@ -280,7 +283,7 @@ class Ingest:
     async def _targets(self, feedback: list[_AboutDecision]) -> dict[int, Record]:
         """Return for each correction, by its place among the feedback, what it corrects."""
         wanted: dict[int, set[bytes]] = {}
-        for _, active, event in feedback:
+        for _, active, event, _ in feedback:
             if event.target is not None:
                 wanted.setdefault(active.number, set()).add(event_key(event.target))
         known = {
@@ -289,7 +292,7 @@ class Ingest:
         }
         return {
             index: target
-            for index, (_, active, event) in enumerate(feedback)
+            for index, (_, active, event, _) in enumerate(feedback)
             if event.target is not None
             and (target := known[active.number].get(event_key(event.target))) is not None
         }
@@ -297,7 +300,7 @@ class Ingest:
     def _receipt(
         self, feedback: _AboutDecision, written: Written, target: Record | None, *, missing: bool
     ) -> protocol.Receipt:
-        token, active, event = feedback
+        token, active, event, due = feedback
         assert not isinstance(written, Taken)  # noqa: S101  (only decisions are for units)
         if isinstance(written, Duplicate):
             earlier = written.earlier
@@ -314,7 +317,6 @@ class Ingest:
         if missing or (event.target is not None and not _is_reward_of(target, token.number)):
             known = None if target is None else target.event
             return protocol.Receipt("parked", event.event_id, why_parked(event, known))
-        due = active.campaign.rules.due(event.stage, moment(token.number))
         late = event.verb_index != VOID and written.record.recorded_at >= due
         receipt = protocol.Receipt("late" if late else "accepted", event.event_id)
         if event.stage and (total := active.campaign.clipped(written.record)) is not None:
