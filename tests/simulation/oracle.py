@@ -6,6 +6,7 @@ that the later one names; the state of a policy that reads a stream from its who
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -23,12 +24,15 @@ from foretell.service.model.events import (
     Record,
     SecretMade,
 )
-from tests.model.reference import FeedbackEvent, Reference
+from tests.model.reference import Decision, FeedbackEvent, Reference, is_void
 from tests.model.stream import Life, Moment
-from tests.torture.book import FEEDBACK, TAKEN, Book, Item
+from tests.simulation.server import Given
+from tests.torture.book import TAKEN, Book, Item
 
 GRID = 10_000
 MICROSECONDS = 1_000_000
+REFERENCE = Reference("uniform", 1, 1, 0, 0, "default", "default", 0.0, 0.0, 1.0)
+"""Adds rewards up; nothing else of it is used."""
 
 
 @dataclass
@@ -40,6 +44,8 @@ class FinalLog:
     """By campaign and version."""
     numbers: dict[str, int] = field(default_factory=dict)
     feedback: dict[tuple[int, str], Record] = field(default_factory=dict)
+    of_decision: dict[int, list[Record]] = field(default_factory=lambda: defaultdict(list))
+    """Feedback by decision."""
     decisions: dict[int, Record] = field(default_factory=dict)
     secrets: dict[int, bytes] = field(default_factory=dict)
 
@@ -62,6 +68,7 @@ class FinalLog:
             self.numbers[event.config.name] = record.campaign
         elif isinstance(event, Feedback):
             self.feedback[record.campaign, event.event_id] = record
+            self.of_decision[record.decision].append(record)
         elif isinstance(event, Decided):
             self.decisions[record.seq] = record
         elif isinstance(event, SecretMade):
@@ -80,27 +87,37 @@ class FinalLog:
         return -(-(decided_at + round(window * MICROSECONDS)) // GRID) * GRID
 
 
-def wrong_answers(book: Book, final: FinalLog) -> Iterator[str]:
+def wrong_answers(book: Book, receipts: list[Given], final: FinalLog) -> Iterator[str]:
     """Return a sentence for each answer that the final log contradicts."""
+    records = {
+        record.event.event_id: record
+        for record in final.feedback.values()
+        if isinstance(record.event, Feedback)
+    }
+    for given in receipts:
+        record = records.get(given.receipt["event_id"])
+        if record is not None and given.before <= record.seq < given.after:
+            yield from _wrong_receipt(given, record, final)
     for item in book.items.values():
-        if item.verb in FEEDBACK:
-            yield from _wrong_receipts(item, final)
-        elif item.verb == "decide":
+        if item.verb == "decide":
             yield from _wrong_decisions(item, final)
 
 
-def _wrong_receipts(item: Item, final: FinalLog) -> Iterator[str]:
-    _, campaign, event_id = item.name.split("/", 2)
-    record = final.feedback.get((final.numbers.get(campaign, -1), event_id))
-    if record is None:
-        return  # where it was answered, the book says that it is lost
-    expected = _expected(record, final)
-    for answer in item.answers:
-        if answer in TAKEN and answer not in expected:
-            yield f"answer: {item.name} was answered {answer}, and is {' or '.join(expected)}"
+def _wrong_receipt(given: Given, record: Record, final: FinalLog) -> Iterator[str]:
+    """Hold a receipt against its record, and what was known of the decision then."""
+    status = given.receipt["status"]
+    if status not in TAKEN:
+        return
+    expected = _expected(record, given.before, final)
+    if status not in expected:
+        yield f"answer: {record} was answered {status}, and is {' or '.join(expected)}"
+    clipped, possible = given.receipt.get("clipped", False), _clipped(record, final)
+    if status != "parked" and clipped not in possible:
+        yield f"answer: {record} was answered clipped={clipped}, and is {possible}"
 
 
-def _expected(record: Record, final: FinalLog) -> tuple[str, ...]:
+def _expected(record: Record, before: int, final: FinalLog) -> tuple[str, ...]:
+    """Return what feedback may be answered: lateness exactly, what it corrects as far as known."""
     event = record.event
     assert isinstance(event, Feedback)
     if record.decision not in final.decisions:
@@ -112,7 +129,24 @@ def _expected(record: Record, final: FinalLog) -> tuple[str, ...]:
     target = final.feedback.get((record.campaign, event.target))
     if target is None or target.decision != record.decision:
         return ("parked",)
-    return (timely,) if target.seq < record.seq else (timely, "parked")
+    return (timely,) if target.seq < before else (timely, "parked")
+
+
+def _clipped(record: Record, final: FinalLog) -> set[bool]:
+    """Return whether the reward is outside its range, by all that may have been known."""
+    event = record.event
+    assert isinstance(event, Feedback)
+    if not event.stage:
+        return {False}
+    config = final.configs[record.campaign, event.config]
+    low, high = config.reward_range
+    others = [one for one in final.of_decision[record.decision] if one is not record]
+    possible = set()
+    for count in range(len(others) + 1):
+        known = Decision(0, 0, [_as_reported(one) for one in [*others[:count], record]])
+        total = None if is_void(known) else REFERENCE.total(known)
+        possible.add(total is not None and not low <= total <= high)
+    return possible
 
 
 def _wrong_decisions(item: Item, final: FinalLog) -> Iterator[str]:
@@ -155,7 +189,7 @@ def wrong_life(final: FinalLog, name: str, campaign: Campaign) -> list[str]:
             rounds[record.seq] = len(rounds)
             moments.append(Moment(record.recorded_at, "decide", event.action))
         elif isinstance(event, Feedback) and record.decision in rounds:
-            body = rounds[record.decision], _as_reported(record, event)
+            body = rounds[record.decision], _as_reported(record)
             moments.append(Moment(record.recorded_at, "event", body))
     config = final.configs[number, 1]
     signal, reward = config.stages
@@ -178,7 +212,9 @@ def wrong_life(final: FinalLog, name: str, campaign: Campaign) -> list[str]:
     return []
 
 
-def _as_reported(record: Record, event: Feedback) -> FeedbackEvent:
+def _as_reported(record: Record) -> FeedbackEvent:
+    event = record.event
+    assert isinstance(event, Feedback)
     kind: str = event.verb
     if kind == "observed":
         kind = "reward" if event.stage else "signal"

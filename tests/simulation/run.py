@@ -175,6 +175,7 @@ class _Simulation:
 
     def _server(self, end: str) -> Server:
         server = Server(self.path, self.virtual)
+        server.receipts = self.network.receipts
         self.outcome.starts += 1
         if end != "stop":
             server.image = self._place().parent
@@ -348,7 +349,7 @@ class _Simulation:
         runtime = server.engine.runtime
         with open_reader(str(self.path)) as log:
             final = await FinalLog.read(log)
-            self.totals.violations += wrong_answers(self.traffic.book, final)
+            self.totals.violations += wrong_answers(self.traffic.book, self.network.receipts, final)
             campaigns = [(one.number, one.campaign) for one in runtime.by_number.values()]
             self.totals.violations += await wrong_refits(log, campaigns)
         self.totals.violations += wrong_life(final, "plain", runtime.by_name["plain"].campaign)

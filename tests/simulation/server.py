@@ -12,8 +12,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
+
+import msgspec
 
 from foretell.service.engine import Engine, maintenance
 from foretell.service.http import ShutdownMiddleware
@@ -25,6 +27,7 @@ from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.events import moment
 from foretell.service.model.outcome import WINDOW_GRID
 from tests.simulation.virtual_time import SECOND, VirtualTime
+from tests.torture.book import FEEDBACK
 from tests.torture.disk import Disk
 from tests.torture.power_cuts import abandon, set_checkpoint
 from tests.torture.server import KEY
@@ -149,6 +152,14 @@ def simulated(virtual: VirtualTime) -> Iterator[None]:
         yield
 
 
+class Given(NamedTuple):
+    """A receipt, and where the log ended when it was asked for and when it was given."""
+
+    receipt: Body
+    before: int
+    after: int
+
+
 class Server:
     """One life of a server, from its start to its end, whichever that is."""
 
@@ -163,6 +174,7 @@ class Server:
         self.loss: Any = "none"
         self.tasks: set[asyncio.Task[None]] = set()
         self.engine: Engine | None = None
+        self.receipts: list[Given] = []
 
     async def start(self) -> None:
         """Open the database and serve."""
@@ -208,12 +220,17 @@ class Server:
     async def ask(self, verb: str, body: Body) -> Any:
         """Send a request, and wait for the answer however long it takes."""
         method, path, media, content = request_of(verb, body)
+        before = log_of(self).head()
         done = asyncio.get_running_loop().create_future()
         done.add_done_callback(_look_away)
         task = asyncio.create_task(self._answer(method, path, media, content, done))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         status, answer = await done
+        if status == 200 and verb in {"batch", *FEEDBACK}:
+            after, read = log_of(self).head(), msgspec.json.decode(answer)
+            found = read["results"] if verb == "batch" else [read]
+            self.receipts += [Given(one, before, after) for one in found]
         return answer_of(verb, body, status, answer)
 
     async def _answer(
@@ -275,6 +292,8 @@ class Network:
         self.lost = 0.0
         """The share of requests, and of answers, that are lost."""
         self.requests = self.unanswered = 0
+        self.receipts: list[Given] = []
+        """Every receipt that was given."""
         self.trace: list[Any] = []
 
     async def call(self, verb: str, body: Body) -> Any:
