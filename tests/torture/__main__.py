@@ -96,9 +96,7 @@ async def full(folder: Path, seed: int, times: int, tell: Tell) -> Totals:
         for kind, fill in (("full", faults.full_disk), ("really", faults.really_full_disk)):
             place = folder / f"{kind}-{number}"
             place.mkdir()
-            totals = await fill(place, seed + number)
-            if totals is not None:
-                whole.join(totals)
+            whole.join(await fill(place, seed + number))
         tell(whole)
     return whole
 
