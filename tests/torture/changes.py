@@ -186,6 +186,13 @@ class Changes:
         self.forget_copy()
         self.copy = target, book
 
+    async def restore_or_copy(self, service: Service, share: float) -> None:
+        """Restore the last copy now and then; where there is none yet, take one."""
+        if self.copy is None:
+            await self.back_up(service)
+        elif self.traffic.rng.random() < share:
+            await self.restore(service)
+
     async def restore(self, service: Service) -> None:
         """Put the last copy in place of the log; nobody else may be asking for anything."""
         if self.copy is None:

@@ -26,8 +26,8 @@ from tests.torture.verbs import Body, NoAnswer, Refused
 ROOT = Path(__file__).parents[2]
 MANY_RECORDS = 2500
 """A database with more records is done with, so that checks stay quick."""
-RESTORED = 0.2
-"""The share of lives in which the last copy is restored, if there is one."""
+RESTORED = 0.3
+"""The share of lives in which the last copy is restored."""
 DEATHS = (
     "time",
     "time",
@@ -259,8 +259,7 @@ class CrashLoop:
         with contextlib.suppress(NoAnswer):
             await traffic.set_up(link)
             await traffic.resend(link)
-            if self.rng.random() < RESTORED:
-                await traffic.changes.restore(link)
+            await traffic.changes.restore_or_copy(link, RESTORED)
             await traffic.run(link, events=250)
 
     async def _checked(self, servers: Nursery, path: Path, traffic: Traffic) -> int:

@@ -223,12 +223,16 @@ async def _life(
         with contextlib.suppress(NoAnswer):
             await traffic.set_up(web)
             await traffic.resend(web)
-            if rng.random() < RESTORED:
-                await traffic.changes.restore(web)
+            await traffic.changes.restore_or_copy(web, RESTORED)
             await traffic.run(web, 2000)
 
     task = asyncio.create_task(load())
-    await asyncio.wait([task], timeout=rng.uniform(0.05, 0.5))
+    if rng.random() < 0.3:
+        await asyncio.wait([task], timeout=rng.uniform(0.0, 0.3))
+    else:
+        last = traffic.number + rng.randint(5, 120)
+        while traffic.number < last and not task.done():  # noqa: ASYNC110  (nothing tells of it)
+            await asyncio.sleep(0.002)
     await served.kill()
     await task
     await web.client.aclose()
