@@ -64,6 +64,8 @@ class Book:
         self.restoring: Book | None = None
         """The book of the copy that is being restored."""
         self.restored = 0
+        self.undone = 0
+        """How much of what was answered restores have undone."""
         self.keys_in_order = 0
         """Keys whose history was checked at a restore."""
 
@@ -87,8 +89,8 @@ class Book:
         return [item for item in self.items.values() if not item.answers and not item.uncertain]
 
     def acknowledged(self) -> int:
-        """Count what was answered."""
-        return sum(bool(item.answers) for item in self.items.values())
+        """Count what was answered, before restores too."""
+        return self.undone + sum(bool(item.answers) for item in self.items.values())
 
     def copied(self) -> Book:
         """Return what a copy must hold that is begun now."""
@@ -111,6 +113,7 @@ class Book:
     def become(self, other: Book) -> Iterator[str]:
         """Go on with a copy in place of the log; nothing is under way any more."""
         yield from self.history.violations()
+        self.undone = self.acknowledged() - sum(bool(one.answers) for one in other.items.values())
         self.untracked = set(self.items)
         self.items = other.copied().items
         self.decisions, self.rewarded = list(other.decisions), list(other.rewarded)

@@ -187,10 +187,11 @@ class Changes:
         self.copy = target, book
 
     async def restore_or_copy(self, service: Service, share: float) -> None:
-        """Restore the last copy now and then; where there is none yet, take one."""
-        if self.copy is None:
+        """Restore the last copy now and then, or take another; at first there is none."""
+        drawn = self.traffic.rng.random()
+        if self.copy is None or share <= drawn < 2 * share:
             await self.back_up(service)
-        elif self.traffic.rng.random() < share:
+        elif drawn < share:
             await self.restore(service)
 
     async def restore(self, service: Service) -> None:
