@@ -7,13 +7,14 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
 from foretell.client import ServiceUnavailable, transport
 from foretell.client.deadline import PhaseTimeouts, enforce_deadline
-from tests.client.conftest import Make
+from tests.client.conftest import Make, Waiting
+from tests.client.fake_service import Service
 
 Misbehave: TypeAlias = Callable[[socket.socket], None]
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
@@ -92,6 +93,41 @@ def test_every_other_call_ends_in_time_too(make: Make, misbehave: Misbehave, nam
         with pytest.raises(ServiceUnavailable, match="no answer within"):
             getattr(client, name)(*([] if name == "keys" else ["c"]))
         assert time.monotonic() - begun < 4.0
+
+
+def test_a_resolver_that_hangs_holds_nobody_up(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    answer = threading.Event()
+    resolve = socket.getaddrinfo
+
+    def hanging(host: str, *args: Any, **more: Any) -> Any:
+        if host != "slow.example":
+            return resolve(host, *args, **more)
+        asked.append(host)
+        answer.wait(20)
+        raise socket.gaierror("there is no such host")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hanging)
+    client = make("http://slow.example:8000", timeout=0.1, fallback="pick")
+    begun = time.monotonic()
+    assert [client.decide("c").mode for _ in range(5)] == ["fallback"] * 5
+    assert time.monotonic() - begun < 10.0
+    if not isinstance(client, Waiting):
+        assert asked == ["slow.example"], "it is asked once, whoever waits"
+    answer.set()
+
+
+def test_a_host_with_several_addresses_is_tried_in_the_time_of_one(service: Service) -> None:
+    budget = PhaseTimeouts(60.0)
+    connect: dict[str, Any] = {"host": "localhost", "port": service.port}
+    connect["timeout"] = budget.get("connect")
+    enforce_deadline("connection.connect_tcp.started", connect)
+    known = {one[4][0] for one in socket.getaddrinfo("localhost", service.port)}
+    assert connect["timeout"] <= 60.0 / len(known)
+    assert connect["host"] == ("localhost" if len(known) > 1 else known.pop())
+    address = {"host": "::1", "port": 1, "timeout": budget.get("connect")}
+    enforce_deadline("connection.connect_tcp.started", address)
+    assert address["host"] == "::1"
 
 
 class Slow:

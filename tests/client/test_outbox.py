@@ -301,3 +301,28 @@ def test_a_second_client_takes_no_lock_from_the_first(tmp_path: Path) -> None:
         )
         assert "database is locked" in done.stderr
     first.close()
+
+
+@pytest.mark.usefixtures("journals")
+def test_a_new_outbox_was_never_readable_by_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opened it while others could read it could go on reading."""
+    monkeypatch.setattr(outbox, "_make_private", lambda path: None)
+    made = Outbox(str(tmp_path / "outbox.db"))
+    made.put(b"{}")
+    assert set(rights(tmp_path / "outbox.db").values()) == {"0o600"}
+    made.close()
+
+
+def test_the_time_of_a_call_bounds_the_wait_for_the_outbox(
+    service: Service, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def put(self: Outbox, body: bytes, timeout: float = 3600.0) -> None:
+        waits.append(timeout)
+
+    monkeypatch.setattr(Outbox, "put", put)
+    make(service.url, timeout=0.25).reward("d", 1.0)
+    assert waits == [0.25]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 SIGNALS = ("none", "click", "buy")
 SILENCES = st.sampled_from(["default", "unknown"])
 WINDOWS = st.sampled_from([0.5, 1.0, 2.0, 3.0])
-"""Seconds; a reward window may well be as long as the signal window, or shorter."""
+"""Seconds; a reward window may well be as long as the signal window, and is never shorter."""
 TIMES = [0.000001, 0.004, 0.1, 0.2, 0.2, 0.5, 1.0, 5.0]
 MAX_ACTIONS = 4
 CHANGES = st.fixed_dictionaries(

@@ -66,7 +66,7 @@ class LiveModel(RuleBasedStateMachine):
     @initialize(data=st.data(), signal=SILENCES, reward=SILENCES)
     def create(self, data: st.DataObject, signal: str, reward: str) -> None:
         name = data.draw(st.sampled_from(self.policies))
-        windows = data.draw(WINDOWS), data.draw(WINDOWS)
+        windows = sorted((data.draw(WINDOWS), data.draw(WINDOWS)))
         self.served.create(
             actions=["a0", "a1"],
             signals=list(SIGNALS),
@@ -210,14 +210,19 @@ class LiveModel(RuleBasedStateMachine):
     @rule(change=CHANGES)
     def change_the_rules(self, change: dict[str, Any]) -> None:
         """Windows and silence are read into the model by a refit; {} asks for one."""
-        if change:
-            self.served.patch(**change)
-        else:
-            self.served.run(self.served.engine.refit("c"))
         rules = {
             name: round(value * SECOND) if name.endswith("window") else value
             for name, value in change.items()
         }
+        wanted = replace(self.reference, **rules)
+        if wanted.reward_window < wanted.signal_window:
+            with pytest.raises(Unusable, match="reward_window must be at least the signal_window"):
+                self.served.patch(**change)
+            return
+        if change:
+            self.served.patch(**change)
+        else:
+            self.served.run(self.served.engine.refit("c"))
         if not change or any(getattr(self.reference, name) != rules[name] for name in rules):
             event = self._newest_record().event
             assert isinstance(event, Configured)

@@ -71,7 +71,7 @@ def requests(decisions: dict[str, str]) -> list[tuple[str, dict[str, Any]]]:
     asked: list[tuple[str, dict[str, Any]]] = []
     for name, decision in decisions.items():
         asked += [
-            ("decide", {"campaign": name, "ask": {"decision_key": f"k{number}"}})
+            ("decide", {"campaign": name, "ask": {"decision_key": f"k{number}", "unit": "new"}})
             for number in range(5)
         ]
         asked.append(("decide", {"campaign": name, "ask": {"unit": "new", "decision_key": "u"}}))

@@ -2,13 +2,19 @@
 
 The library has a timeout for each phase of a request, and every read of a phase may take the whole
 of it: a server that sends byte after byte would be waited for without end. Here a timeout knows
-when it ends, and a connection looks at what is left before each read and write.
+when it ends, a connection looks at what is left before each read and write, and the host name is
+resolved beside it.
 """
 
 from __future__ import annotations
 
 import functools
+import ipaddress
+import os
+import socket
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 from foretell.client.backoff import RetryBudget
@@ -43,14 +49,60 @@ class _DeadlineTimeout(float):
 
 
 def enforce_deadline(event: str, info: dict[str, Any]) -> None:
-    """Have a connection that was just made look at the time before each read and write.
+    """Have a connection resolve its host in time, and look at the time before each read and write.
 
-    The library calls this as the extension `trace` of a request.
+    The library calls this as the extension `trace` of a request, and before it connects with the
+    very arguments that it then connects with.
     """
-    if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+    if event.endswith(".connect_tcp.started"):
+        _resolve_in_time(info)
+    elif event.endswith((".connect_tcp.complete", ".start_tls.complete")):
         stream = info["return_value"]
         stream.read = functools.partial(_read, stream.read)
         stream.write = functools.partial(_write, stream.write)
+
+
+def _resolve_in_time(connect: dict[str, Any]) -> None:
+    """Resolve the host of a connection, and share the time that is left among its addresses."""
+    timeout, host = connect["timeout"], connect["host"]
+    if not isinstance(timeout, _DeadlineTimeout) or _is_address(host):
+        return
+    addresses = _resolved(host, connect["port"], timeout.budget.left())
+    if len(addresses) == 1:
+        connect["host"] = addresses[0]
+    connect["timeout"] = timeout.budget.left() / max(1, len(addresses))
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+_being_resolved: dict[tuple[int, str, int], Future[list[str]]] = {}
+"""What is asked of the system's resolver now, by process: nobody asks it the same twice."""
+
+
+def _resolved(host: str, port: int, seconds: float) -> list[str]:
+    """Return the addresses of a host, or raise TimeoutError; the system's resolver has no limit."""
+    key, new = (os.getpid(), host, port), Future[list[str]]()
+    asked = _being_resolved.setdefault(key, new)
+    if asked is new:
+        threading.Thread(target=_resolve, args=(key, new), daemon=True).start()
+    return asked.result(seconds)
+
+
+def _resolve(key: tuple[int, str, int], answer: Future[list[str]]) -> None:
+    _, host, port = key
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        answer.set_result(list(dict.fromkeys(str(one[4][0]) for one in found)))
+    except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
+        answer.set_exception(error)
+    finally:
+        _being_resolved.pop(key, None)
 
 
 def _read(read: Callable[..., bytes], max_bytes: int, timeout: float | None = None) -> bytes:

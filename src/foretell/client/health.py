@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from foretell.client.checks import shown
+
 LOG_SECONDS = 60.0
 """Fallbacks are logged once in so many seconds at most."""
 
@@ -54,7 +56,7 @@ class FallbackLog:
         with self._lock:
             self.fallbacks += 1
             self.last, self.last_at = str(error), time.time()
-        self._say(f"fallback for {campaign!r:.100}", error)
+        self._say(f"fallback for {shown(campaign)}", error)
 
     def drop(self, error: Exception | None = None) -> None:
         """Count feedback that is dropped; without an error it was about a fallback."""

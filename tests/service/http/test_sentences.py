@@ -129,6 +129,14 @@ def test_every_error_of_a_body_is_in_one_answer(served: Served) -> None:
 
 
 @real_engine
+def test_rules_are_checked_beside_types(served: Served) -> None:
+    body = {"name": 3, "actions": ["a", "a"], "policy": "best", "explore": 2, "holdout": 1.0}
+    problem = served.call("POST", "/v1/campaigns", json=body | {"reward_window": "x"}).json()
+    fields = [one["field"] for one in problem["errors"]]
+    assert fields == ["name", "signals", "reward_window", "explore", "actions", "policy"]
+
+
+@real_engine
 def test_only_policies_that_run_live_are_named(served: Served) -> None:
     body = {"name": "c", "actions": ["a", "b"], "signals": ["none"], "policy": "oracle-ucb"}
     problem = served.call("POST", "/v1/campaigns", json=body).json()

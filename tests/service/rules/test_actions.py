@@ -154,7 +154,11 @@ def test_a_campaign_has_so_many_actions_and_signals_and_no_more(
         ({"policy": "nsd-adaptve"}, "no policy 'nsd-adaptve' that runs live: did you mean 'nsd-ad"),
         ({"signal_window": 60.0, "reward_window": 59.0}, "reward_window must be at least the sig"),
         ({"explore": 0.6, "holdout": 0.5}, "explore and holdout must be at most 1 together, got"),
-        ({"signals": ["click", "none"]}, "'none' is the weakest, got it as number 2: put it first"),
+        (
+            {"signals": ["click", "none"]},
+            "'none' is the weakest, got it after 'click'",
+        ),
+        ({"actions": ["none", "none"]}, "each of the actions needs .* got 'none' twice"),
         ({"actions": ["a", "a"]}, "each of the actions needs a name of its own, got 'a' twice"),
     ],
 )

@@ -126,6 +126,19 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     assert all(one.detail in str(caught.value) for one in caught.value.errors)
 
 
+def test_a_change_and_an_event_are_told_all_that_is_wrong_too(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        one = served.decide().decision_id
+        with pytest.raises(Unusable) as caught:
+            served.patch(signals=["buy"], policy="best", explore=0.9, holdout=0.2)
+        assert [one.field for one in caught.value.errors] == ["signals", "policy", "explore"]
+        with pytest.raises(Unusable) as caught:
+            served.signal(one, "clik", occurred_at="tomorrow")
+        assert [one.field for one in caught.value.errors] == ["signal", "occurred_at"]
+        assert str(caught.value).startswith("2 things are wrong: there is no signal 'clik'")
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ from foretell.protocol.fields import MAX_ACTIONS, MAX_SIGNALS
 from foretell.service.model.errors import Conflict, NotFound, Unusable
 from foretell.service.model.events import CampaignConfig, KeptWindows, Stage
 from foretell.service.model.outcome import WINDOW_GRID
-from foretell.service.model.validation import refuse
+from foretell.service.model.validation import refuse, rules_of
 from foretell.types import Problem, RewardScale
 
 SILENT = "none"
@@ -102,18 +102,20 @@ def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfi
         for name in patch.__struct_fields__
         if (value := getattr(patch, name)) is not UNSET
     }
+    wrong = []
     if "signals" in asked:
         wanted = _with_silence(
-            asked["signals"], asked.get("signal_silence", config.signal_stage.silence)
+            asked.pop("signals"), asked.get("signal_silence", config.signal_stage.silence)
         )
-        if wanted[: len(config.signals)] != config.signals:
-            raise Unusable(
+        if wanted[: len(config.signals)] == config.signals:
+            asked["signals"] = wanted
+        else:
+            said = (
                 f"signals are only added, after those there are {list(config.signals)}, "
-                f"got {list(wanted)}: keep them and add at the end",
-                field="signals",
+                f"got {list(wanted)}: keep them and add at the end"
             )
-        asked["signals"] = wanted
-    changed = checked(_with_fields(config, asked))
+            wrong.append(FieldError("signals", said))
+    changed = checked(_with_fields(config, asked), wrong)
     refit = [name for name in REFIT_FIELDS if field_of(changed, name) != field_of(config, name)]
     return changed, refit
 
@@ -178,16 +180,27 @@ def with_action_status(config: CampaignConfig, action: str, patch: ActionPatch) 
     return msgspec.structs.replace(config, action_status=tuple(action_status))
 
 
-def checked(config: CampaignConfig) -> CampaignConfig:
+def checked(config: CampaignConfig, wrong: Iterable[FieldError] = ()) -> CampaignConfig:
     """Refuse a configuration that cannot run, with everything that is wrong with it.
 
     Returns it with the policy written in full.
     """
-    spec, wrong = _policy_errors(config)
-    errors = [*_name_errors(config), *wrong, *_number_errors(config)]
+    spec, unusable = _policy_errors(config)
+    errors = [*wrong, *_name_errors(config), *unusable, *_number_errors(config)]
     if errors or spec is None:
         refuse(errors)
     return msgspec.structs.replace(config, policy=str(spec))
+
+
+@rules_of(NewCampaign)
+def _errors_of_new(sound: dict[str, Any]) -> list[FieldError]:
+    """Return what is wrong with those fields of a new campaign that are of the right types."""
+    others = {"name": "new", "actions": ["a", "b"], "signals": [SILENT]}
+    try:
+        new_config(msgspec.convert(others | sound, NewCampaign), 0)
+    except Unusable as error:
+        return error.errors
+    return []
 
 
 def _name_errors(config: CampaignConfig) -> Iterator[FieldError]:
@@ -201,11 +214,18 @@ def _name_errors(config: CampaignConfig) -> Iterator[FieldError]:
                 field, f"a campaign may have {limit} {field} at most, got {len(names)}: use fewer"
             )
         twice = [name for name, times in Counter(names).items() if times > 1]
-        if twice:
+        if twice and (kind, twice[0]) != ("signal", SILENT):
             yield FieldError(
                 field,
                 f"each of the {field} needs a name of its own, got {twice[0]!r} twice: rename one",
             )
+    if SILENT in config.signals[1:]:
+        before = config.signals[config.signals.index(SILENT, 1) - 1]
+        yield FieldError(
+            "signals",
+            f"signals are listed weakest first, and {SILENT!r} is the weakest, got it after "
+            f"{before!r}: put it first",
+        )
     if config.signal_stage.silence == "default" and config.signals[0] != SILENT:
         yield FieldError(
             "signals",
@@ -277,12 +297,6 @@ def _number_errors(config: CampaignConfig) -> Iterator[FieldError]:
 
 def _with_silence(signals: list[str], silence: str) -> tuple[str, ...]:
     """Put the silent signal first, where silence is an outcome."""
-    if SILENT in signals[1:]:
-        raise Unusable(
-            f"signals are listed weakest first, and {SILENT!r} is the weakest, got it as number "
-            f"{signals.index(SILENT) + 1}: put it first",
-            field="signals",
-        )
     if silence == "default" and signals[0] != SILENT:
         return (SILENT, *signals)
     return tuple(signals)

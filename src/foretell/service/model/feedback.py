@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 from msgspec import Raw, Struct
@@ -15,6 +15,7 @@ from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.errors import Unusable
 from foretell.service.model.events import FEEDBACK_VERBS, OBSERVED, VOID, AnyEvent, Feedback
 from foretell.service.model.timestamps import format_timestamp, parse_timestamp
+from foretell.service.model.validation import refuse
 
 AnyReport = SignalReport | RewardReport | VoidReport | FeedbackItem
 FAR_OUTSIDE = 10
@@ -35,23 +36,38 @@ def feedback_event(
 ) -> Feedback:
     """Return the event of a report, or refuse it; `latest` returns the present."""
     event_id = report.event_id or secrets.token_hex(8)
-    version, occurred = active.version, _checked_time(report.occurred_at, latest)
+    try:
+        stage, verb, value = _content(report, active)
+    except Unusable as error:
+        _refuse_with_time(error, report.occurred_at, latest)
+    occurred = _checked_time(report.occurred_at, latest)
+    target = getattr(report, "target", None)
+    return Feedback(active.version, event_id, stage, verb, value, target, occurred)
+
+
+def _content(report: AnyReport, active: ActiveCampaign) -> tuple[int, int, float]:
+    """Return the stage, the verb and the value of a report."""
     signal = getattr(report, "signal", None)
     kind = getattr(report, "kind", "reward")
     if isinstance(report, FeedbackItem):
         _refuse_mixed(report)
     if isinstance(report, VoidReport) or kind == "void":
-        return Feedback(version, event_id, 0, VOID, 0.0, None, occurred)
+        return 0, VOID, 0.0
     if signal is not None:
         if signal not in active.signals:
             raise Unusable(_no_signal(signal, active), field="signal")
-        value = float(active.signals[signal])
-        return Feedback(version, event_id, 0, OBSERVED, value, None, occurred)
+        return 0, OBSERVED, float(active.signals[signal])
     verb = OBSERVED if kind == "reward" else FEEDBACK_VERBS.index(kind)
-    stage = len(active.config.stages) - 1
-    target = getattr(report, "target", None)
-    value = _reward(report, active.config.reward_range)
-    return Feedback(version, event_id, stage, verb, value, target, occurred)
+    return len(active.config.stages) - 1, verb, _reward(report, active.config.reward_range)
+
+
+def _refuse_with_time(error: Unusable, written: str | None, latest: Callable[[], int]) -> NoReturn:
+    """Refuse a report, and its time too where that is wrong as well."""
+    try:
+        _checked_time(written, latest)
+    except Unusable as other:
+        refuse([*error.errors, *other.errors])
+    raise error
 
 
 def _no_signal(signal: str, active: ActiveCampaign) -> str:

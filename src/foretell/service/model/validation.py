@@ -11,9 +11,9 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import singledispatch
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import msgspec
 from msgspec import inspect
@@ -23,6 +23,8 @@ from foretell.protocol import FieldError
 from foretell.protocol.fields import NAME
 from foretell.service.model.errors import Malformed, Unusable
 
+Rules: TypeAlias = Callable[[dict[str, Any]], list[FieldError]]
+_rules: dict[Any, Rules] = {}
 MAX_ERRORS = 20
 """Errors that one answer names."""
 _SHOWN = 60
@@ -36,8 +38,30 @@ def refuse_json(
     """Raise Malformed for what is no JSON, and Unusable with every error for what is no `kind`."""
     values = _plain_values(bytes(body))
     if isinstance(error, msgspec.ValidationError):
-        refuse(field_errors(kind, values))
+        found = field_errors(kind, values)
+        refuse([*found, *_broken_rules(kind, values, found)])
     raise Malformed("a text in the body is no Unicode, as with half of a surrogate pair: mend it")
+
+
+def rules_of(kind: Any) -> Callable[[Rules], Rules]:
+    """Register what else is checked of a body than the types of its fields.
+
+    The function is given the fields whose types are right, and returns what is wrong with them.
+    """
+
+    def register(rules: Rules) -> Rules:
+        _rules[kind] = rules
+        return rules
+
+    return register
+
+
+def _broken_rules(kind: Any, values: Any, found: list[FieldError]) -> list[FieldError]:
+    if kind not in _rules or not isinstance(values, dict):
+        return []
+    wrong = {one.field.partition("[")[0] for one in found}
+    sound = {name: value for name, value in values.items() if name not in wrong}
+    return [one for one in _rules[kind](sound) if one.field in sound]
 
 
 def refuse(errors: Iterable[FieldError]) -> NoReturn:
