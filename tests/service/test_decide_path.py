@@ -21,6 +21,7 @@ from foretell import protocol
 from foretell.policies.registry import policy
 from foretell.service.engine import Engine, maintenance
 from foretell.service.http import app
+from foretell.service.log.sqlite import watch
 
 MAX_FILES = 20
 SOURCE = Path(foretell.__file__).parent
@@ -102,7 +103,11 @@ async def decide(web: Any) -> tuple[int, dict[str, Any]]:
 async def traced(path: Path) -> list[str]:
     """Return the files that one decision passes; what goes on in the background stands still."""
     trace = Trace()
-    with trace.in_every_thread(), mock.patch.object(maintenance, "TICK_SECONDS", 3600.0):
+    with (
+        trace.in_every_thread(),
+        mock.patch.object(maintenance, "TICK_SECONDS", 3600.0),
+        mock.patch.object(watch, "LOOK_SECONDS", 3600.0),
+    ):
         engine = await Engine.open(path, admin_key=KEY, compiled=False)
         try:
             new = protocol.NewCampaign("c", ["a", "b"], ["none", "click"], POLICY, sticky=True)

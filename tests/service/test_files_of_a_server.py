@@ -33,14 +33,19 @@ from foretell.cli import main
 main()
 """
 FULL_AT_FIRST = """
-import resource, threading
+import resource
+from foretell.cli import main
+from foretell.service import server
 
 def limit(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
+def say_and_make_room(*words):
+    say(*words)
+    limit(resource.RLIM_INFINITY)
+
+say, server.logger.error = server.logger.error, say_and_make_room
 limit(4096)
-threading.Timer(4, limit, [resource.RLIM_INFINITY]).start()
-from foretell.cli import main
 main()
 """
 
@@ -145,7 +150,7 @@ def test_no_second_server_starts_on_a_file_under_any_name(tmp_path: Path) -> Non
         hard = tmp_path / "other" / "hard.db"
         hard.hardlink_to(database)
         refused = foretell("serve", "--port", "0", "--db", str(hard), cwd=tmp_path)
-        assert "has 2 names (hard links)" in refused.stderr
+        assert "another process writes to the database" in refused.stderr
         hard.unlink()
         assert server.ask("DELETE", f"/v1/keys/{key['id']}")[0] == 204
 
@@ -259,9 +264,16 @@ def test_too_few_descriptors_are_no_damage(tmp_path: Path) -> None:
 
 
 class FullAtFirst(Server):
-    """A server that has no room in its first seconds."""
+    """A server that has no room until it says so."""
 
     program = ("-c", FULL_AT_FIRST)
+
+
+def test_the_first_start_on_a_full_disk_waits_too(tmp_path: Path) -> None:
+    with FullAtFirst(tmp_path) as late:
+        assert "not started yet: the database" in late.logged()
+        late.ask("POST", "/v1/campaigns", CAMPAIGN)
+        decide(late, 3)
 
 
 def test_a_start_on_a_full_disk_waits_and_says_so(tmp_path: Path) -> None:

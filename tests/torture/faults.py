@@ -69,7 +69,6 @@ async def refusals(engine: Engine, traffic: Traffic) -> list[str]:
         ),
         "void": lambda: engine.feedback(decision, protocol.VoidReport("refused-as-well")),
         "batch": lambda: engine.batch([]),
-        "report": lambda: engine.report("free"),
         "history": lambda: engine.history(decision),
         "add_action": lambda: engine.add_action("free", protocol.NewAction("refused")),
     }

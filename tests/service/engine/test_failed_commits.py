@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,11 @@ import pytest
 
 from foretell import protocol
 from foretell.policies.state import fingerprint
+from foretell.service.engine import Engine
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.memory import MemoryLog
+from foretell.service.log.protocol import Tail
+from foretell.service.log.sqlite import database
 from tests.service.engine_driver import Served
 
 
@@ -56,3 +61,49 @@ def test_what_was_not_committed_leaves_no_trace(
         served.decide()
         assert served.campaign().decided == 4
         assert served.digest() == served.rebuilt().digest()
+
+
+@pytest.mark.parametrize("stalled", [False, True])
+def test_a_secret_whose_commit_nobody_heard_of_signs_from_then_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stalled: bool
+) -> None:
+    """What was written and not answered is in force before the log opens again."""
+    monkeypatch.setattr(database, "REOPEN_SECONDS", 0.01)
+
+    async def run() -> None:
+        engine = await Engine.open(tmp_path / "a.db", compiled=False)
+        await engine.create(protocol.NewCampaign("c", ["a", "b"], ["none", "click"], policy="ucb"))
+        log: Any = engine.runtime.log
+        follow = engine.fold._take
+
+        async def slowly(tail: Tail) -> None:
+            await asyncio.sleep(0.2)
+            await follow(tail)
+
+        engine.fold._take = slowly  # type: ignore[method-assign]
+        writer = log._database._writer
+        tell = writer._call_loop
+
+        def not_told(function: Any, argument: Any) -> None:
+            writer._call_loop = tell
+            if stalled:
+                writer._loop.call_soon_threadsafe(log._database.stall, 10)
+                tell(function, argument)
+            else:
+                tell(writer._on_fail, OSError("the answer is lost"))
+
+        writer._call_loop = not_told
+        with pytest.raises(LogClosed):
+            await engine.rotate()
+        request, answer = protocol.DecisionRequest(decision_key="k"), None
+        while answer is None:
+            with suppress(LogClosed):
+                answer, _ = await engine.decide("c", request)
+            await asyncio.sleep(0)
+        await engine.settled()
+        assert len(engine.runtime.secrets) == 2
+        again, _ = await engine.decide("c", request)
+        assert again == answer
+        await engine.close()
+
+    asyncio.run(run())

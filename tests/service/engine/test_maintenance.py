@@ -13,6 +13,7 @@ import pytest
 from foretell import protocol
 from foretell.policies.draw import share_writer
 from foretell.service.engine import Engine, maintenance
+from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.snapshot import GRID
 from tests.service.engine_driver import Served
@@ -143,3 +144,33 @@ def test_states_are_saved_after_so_many_records_or_seconds(
         assert not active.save_due, "there is nothing new"
         assert served.verify().damage == []
         assert [one.comparison for one in served.verify().campaigns] == ["same"]
+
+
+def test_a_check_that_could_not_be_made_finds_no_damage_and_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    results = [
+        LogClosed("there are too many open files"),
+        OSError(24, "Too many open files"),
+        MemoryError(),
+        RuntimeError("can't start new thread"),
+        Damaged("record", 7),
+    ]
+
+    def scrub(_: maintenance.Maintenance) -> list[str]:
+        if results:
+            raise results.pop(0)
+        return []
+
+    monkeypatch.setattr(maintenance.Maintenance, "_scrub", scrub)
+
+    async def run() -> None:
+        engine = await Engine.open(tmp_path / "a.db", compiled=False, scrub_seconds=0.001)
+        await until(lambda: bool(engine.maintenance.damage))
+        assert [str(Damaged("record", 7))] == engine.maintenance.damage
+        await engine.close()
+
+    with caplog.at_level(logging.WARNING, "foretell"):
+        asyncio.run(run())
+    said = [one for one in caplog.messages if one.startswith("the log could not be checked")]
+    assert len(said) == 4

@@ -9,6 +9,8 @@ import msgspec
 import pytest
 
 from foretell import protocol
+from foretell.service.engine.fold import Fold
+from foretell.service.log.protocol import Tail
 from foretell.service.model.errors import Conflict, NotFound, Unusable
 from tests.service.engine_driver import Served
 
@@ -86,6 +88,47 @@ def test_ids_stay_as_they_are_when_the_secret_changes(tmp_path: Path) -> None:
         with pytest.raises(NotFound):
             served.history(old.decision_id)
         assert served.history(new.decision_id).round == 1, "it is signed by the new one"
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_ids_stay_as_they_are_when_the_secret_changes_in_the_same_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cancelled: bool
+) -> None:
+    """Decisions and changes of the secret are under way together, and the clock stands."""
+    really = Fold._take
+
+    async def later(self: Fold, tail: Tail) -> None:
+        await asyncio.sleep(0.05)
+        await really(self, tail)
+
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+
+        async def decide_all() -> list[str]:
+            decide = served.engine.decide
+            requests = [protocol.DecisionRequest(decision_key=str(n)) for n in range(40)]
+            return [(await decide("c", one))[0].decision_id for one in requests]
+
+        async def together() -> list[str]:
+            engine, work = served.engine, []
+            for n in range(40):
+                request = protocol.DecisionRequest(decision_key=str(n))
+                work.append(asyncio.create_task(engine.decide("c", request)))
+                if n in (10, 30):
+                    rotating = asyncio.create_task(engine.rotate())
+                    for _ in range(3):
+                        await asyncio.sleep(0)
+                    if cancelled:
+                        rotating.cancel()
+                    await asyncio.gather(rotating, return_exceptions=True)
+            return [(await one)[0].decision_id for one in work]
+
+        monkeypatch.setattr(Fold, "_take", later)
+        first = served.run(together())
+        assert len(served.engine.runtime.secrets) >= 2
+        for again in (_go_on, served.restart):
+            again()
+            assert served.run(decide_all()) == first
 
 
 def test_a_secret_is_one_byte_of_an_id(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable
 
@@ -70,12 +71,12 @@ class Admin:
 
     def campaigns(self) -> list[protocol.CampaignView]:
         """List every campaign."""
-        self.runtime.check_open()
+        self.runtime.check_read()
         return [active.view() for active in self.runtime.by_number.values()]
 
     def campaign(self, name: str) -> protocol.CampaignView:
         """Return one campaign."""
-        return self.runtime.find(name).view()
+        return self.runtime.look_up(name).view()
 
     async def patch(
         self, name: str, patch: protocol.CampaignPatch, version: int | None = None
@@ -157,7 +158,18 @@ class Admin:
         return protocol.Rotated(number, format_timestamp(record.recorded_at))
 
     async def append_server_event(self, event: AnyEvent) -> Record:
-        """Append a record about the server itself, and let it be in force at once."""
+        """Append a record about the server itself, and let it be in force at once.
+
+        Also if nobody waits for it any more: an id that is given after it is signed by its secret.
+        """
+        appending = asyncio.create_task(self._append_server_event(event))
+        try:
+            return await asyncio.shield(appending)
+        except asyncio.CancelledError:
+            appending.add_done_callback(asyncio.Task.exception)  # read: asyncio would complain
+            raise
+
+    async def _append_server_event(self, event: AnyEvent) -> Record:
         claims = ((SERVER, b"secret:%d" % event.id),) if isinstance(event, SecretMade) else ()
         (written,) = await self.runtime.log.append([Draft(SERVER, event, claims=claims)])
         if not isinstance(written, Accepted):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 
 from foretell import protocol
 from foretell.service.engine.fold import REPORT_SECONDS, Fold
 from foretell.service.engine.runtime import Runtime
+from foretell.service.log.errors import LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decision_id import read_decision_id
 from foretell.service.model.errors import NotFound
@@ -119,10 +121,14 @@ class Queries:
         return [record_view(active.config, record, ids.get(record.decision)) for record in records]
 
     async def _current(self, name: str) -> ActiveCampaign:
-        """Return a campaign, folded up to this moment if that takes no longer than allowed."""
-        self.runtime.find(name)
-        await self._wait()
-        while not (active := self.runtime.find(name)).campaign.whole:
+        """Return a campaign, folded up to this moment if that takes no longer than allowed.
+
+        While the log is closed nothing new comes, and what is in memory needs no disk.
+        """
+        self.runtime.look_up(name)
+        with suppress(LogClosed):
+            await self._wait()
+        while not (active := self.runtime.look_up(name)).campaign.whole:
             await self.fold.reached(self.fold.position + 1, REPORT_SECONDS)
         return active
 

@@ -60,9 +60,19 @@ class Runtime:
         now = moment(self.log.now())
         return now + round(self.log.gauges().clock_ahead_seconds * 1e6)
 
+    def check_read(self) -> None:
+        """Refuse to show anything while it is being read from the log."""
+        if self.stopped is not None:
+            raise LogClosed(f"nothing can be read now ({self.stopped}): try again soon")
+
     def find(self, name: str) -> ActiveCampaign:
         """Find a campaign that can be used."""
         self.check_open()
+        return self.look_up(name)
+
+    def look_up(self, name: str) -> ActiveCampaign:
+        """Find a campaign to be looked at, also while the log cannot be written."""
+        self.check_read()
         found = self.by_name.get(name)
         if found is None:
             raise NotFound(f"there is no campaign {name!r}: list the campaigns, or make it first")

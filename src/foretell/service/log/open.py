@@ -63,8 +63,7 @@ def restore_log(copy: str, location: str) -> None:
     with driver_errors_wrapped(copy):
         check_copy(copy)
         with Lock(path):
-            if Path(path).exists():
-                refuse_used_file(path)
+            refuse_used_file(path)
             staged = stage_copy(copy, path)
             try:
                 replace_database(staged, path)

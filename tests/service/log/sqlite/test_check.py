@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import apsw
 import pytest
 
-from foretell.service.log.errors import Damaged
+from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.open import open_reader
 from foretell.service.log.protocol import Draft, SavedState
+from foretell.service.log.sqlite import check
 from foretell.service.log.sqlite.appender import RANK_EVERY
 from foretell.service.log.sqlite.check import check_database
+from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.log import SqliteLog
 from tests.service.log.engines import accepted, decide, decided, feedback
 
@@ -117,3 +120,31 @@ def test_a_database_is_checked_while_it_is_written(tmp_path: Path) -> None:
         assert log.check().damage == []
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        apsw.NoMemError("out of memory"),
+        apsw.CantOpenError("unable to open database file"),
+        apsw.IOError("disk I/O error"),
+        apsw.BusyError("database is locked"),
+        OSError(errno.EMFILE, "Too many open files"),
+        MemoryError(),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("part", ["_records", "_pages", "_journal", "connect"])
+def test_what_may_pass_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, part: str
+) -> None:
+    path = str(tmp_path / "a.db")
+    connect(path, write=True).close()
+    assert check_database(path).damage == []
+
+    def fail(*_: object, **__: object) -> Any:
+        raise error
+
+    monkeypatch.setattr(check, part, fail)
+    with pytest.raises(LogClosed, match="cannot be used now"):
+        check_database(path)

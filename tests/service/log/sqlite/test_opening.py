@@ -17,6 +17,7 @@ from foretell.service.log.errors import Damaged
 from foretell.service.log.open import back_up_log, open_log, restore_log
 from foretell.service.log.sqlite import lock as locks
 from foretell.service.log.sqlite.lock import FileLock
+from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.model.events import moment
 from tests.service.log.engines import ADMIN, accepted, decide, read_all
 from tests.service.log.machine import START, Machine
@@ -43,14 +44,14 @@ def test_a_second_server_is_refused_under_any_name(tmp_path: Path) -> None:
         (tmp_path / "folder").symlink_to(tmp_path)
         (tmp_path / "b.db").symlink_to(tmp_path / "a.db")
         (tmp_path / "c.db").hardlink_to(tmp_path / "a.db")
-        for name in ("a.db", "b.db", "folder/a.db", "folder/b.db"):
+        for name in ("a.db", "b.db", "folder/a.db", "folder/b.db", "c.db"):
             with pytest.raises(InvalidInput, match="another process writes"):
                 await open_log(str(tmp_path / name))
+        await accepted(log, ADMIN)
+        await log.close()
         with pytest.raises(InvalidInput, match=r"2 names \(hard links\)"):
             await open_log(str(tmp_path / "c.db"))
-        await accepted(log, ADMIN)
         (tmp_path / "c.db").unlink()
-        await log.close()
         assert await count(tmp_path / "b.db") == 1
 
     asyncio.run(run())
@@ -65,8 +66,10 @@ def test_a_file_is_locked_by_whatever_name_and_without_its_lock(tmp_path: Path) 
         with closing(apsw.Connection(str(tmp_path / "a.db"))) as reader:
             assert reader.execute("SELECT count(*) FROM events").get == 1  # nobody is kept out
         (tmp_path / "a.db.lock").unlink()
-        with pytest.raises(InvalidInput, match="another process writes"):
-            await open_log(str(tmp_path / "a.db"))
+        with log.scratch_folder() as in_use:
+            with pytest.raises(InvalidInput, match="another process writes"):
+                await open_log(str(tmp_path / "a.db"))
+            assert os.listdir(in_use) == []  # noqa: PTH208  (it is there)
         (tmp_path / "a.db").rename(tmp_path / "b.db")
         with pytest.raises(InvalidInput, match="another process writes"):
             await open_log(str(tmp_path / "b.db"))
@@ -104,15 +107,21 @@ def test_a_reader_that_closes_the_database_keeps_nobody_out(
     assert len(waits) == 3
 
 
-def test_a_journal_of_another_database_is_not_mixed_with_it(tmp_path: Path) -> None:
-    """A copy that was put under a journal from before is refused, and both stay as they are."""
+def test_a_journal_is_not_mixed_with_a_database_from_before(tmp_path: Path) -> None:
+    """A copy that was put under a later journal is refused, and both stay as they are."""
     path, journal = tmp_path / "a.db", tmp_path / "a.db-wal"
     asyncio.run(write(path))
-    back_up_log(str(path), str(tmp_path / "copy.db"))
+    shutil.copyfile(path, tmp_path / "copy.db")
 
     async def crash() -> None:
-        log = await open_log(str(path))
-        await accepted(log, *[ADMIN] * 500)
+        log = SqliteLog(str(path))
+        writer = log._database._writer
+        writer.checkpoint_pages = 1
+        await accepted(log, *[ADMIN] * 400)
+        await accepted(log, ADMIN)
+        writer.checkpoint_pages = 1000
+        await accepted(log, *[ADMIN] * 5)
+        await accepted(log, *[ADMIN] * 5)
         shutil.copyfile(journal, tmp_path / "kept")
         await log.close()
 

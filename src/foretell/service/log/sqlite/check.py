@@ -49,6 +49,10 @@ def _check_database(path: str, pause: Pause) -> LogCheck:
                 if connection.system_errno != errno.EIO:
                     raise
                 damage.append(f"the database cannot be read: {error}")
+            except apsw.SQLError as error:  # also when there is nothing to roll back any more
+                if isinstance(error.__context__, PASSING):
+                    raise error.__context__ from None
+                damage.append(f"the database is damaged: {error}")
             except (apsw.Error, *UNREADABLE) as error:
                 if isinstance(error.__context__, PASSING):
                     raise error.__context__ from None  # after which nothing was left to roll back

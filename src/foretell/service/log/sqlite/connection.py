@@ -28,6 +28,8 @@ OLDEST_SQLITE = 3_051_003
 """Older versions may lose a log that two connections checkpoint."""
 CACHED_STATEMENTS = 400
 """Prepared statements that a connection keeps: there is one for each number of rows."""
+NOTHING = "SELECT 1 FROM meta LIMIT 0"
+"""Begins to read, and reads nothing."""
 PASSING = (
     apsw.BusyError,
     apsw.CantOpenError,
@@ -188,9 +190,10 @@ def _refuse_old_format(connection: apsw.Connection, path: str) -> None:
 
 
 def _prepare(connection: apsw.Connection) -> None:
-    with connection:
-        connection.execute(SCHEMA)
-        connection.execute("INSERT OR IGNORE INTO meta VALUES ('log_format', ?)", (LOG_FORMAT,))
+    connection.execute("BEGIN")  # if it fails, the connection is closed
+    connection.execute(SCHEMA)
+    connection.execute("INSERT OR IGNORE INTO meta VALUES ('log_format', ?)", (LOG_FORMAT,))
+    connection.execute("COMMIT")
 
 
 def _check_format(connection: apsw.Connection, path: str) -> None:
@@ -212,6 +215,15 @@ class Connections(NamedTuple):
     names: Names
     lock: FileLock
 
+    def before_answer(self) -> None:
+        """Look, after a commit, whether the database bears its name, and ready it for readers.
+
+        The first to read after a commit notes in the shared index how far it reads, and on a disk
+        that hangs it would wait there. So the thread that may wait is the first.
+        """
+        self.names.check_database()
+        self.writer.execute(NOTHING)
+
     def close(self) -> None:
         """Close the database, and move its journal into it."""
         self.lock.release()
@@ -229,8 +241,7 @@ def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connection
     """Open a database, making it where there is none, and sync what a crash left."""
     refuse_orphan_journal(path)
     refuse_second_name(path)
-    if Path(path).exists():
-        refuse_used_file(path)
+    refuse_used_file(path)
     lost = count_lost_transactions(path)
     rewrite_journal(path, vfs)
     writer, lock = connect(path, write=True, vfs=vfs), None
@@ -274,11 +285,10 @@ def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
         )
     clock = Clock(stream.mark, scale or marked or 1.0, meta.get("time_origin"))
     if scale is not None and marked is None:
-        with writer:
-            writer.execute(
-                "INSERT INTO meta VALUES ('time_scale', ?), ('time_origin', ?)",
-                (float(scale), clock.origin),
-            )
+        writer.execute(
+            "INSERT INTO meta VALUES ('time_scale', ?), ('time_origin', ?)",
+            (float(scale), clock.origin),
+        )
     try:
         clock.now()
     except LogClosed as error:

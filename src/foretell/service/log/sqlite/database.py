@@ -27,7 +27,7 @@ from foretell.service.log.sqlite.connection import (
     clock_of,
     open_connections,
 )
-from foretell.service.log.sqlite.lock import Lock
+from foretell.service.log.sqlite.lock import Lock, refuse_used_file
 from foretell.service.log.sqlite.names import Names
 from foretell.service.log.sqlite.restore import remove_leftovers
 from foretell.service.log.sqlite.stream import write_stream
@@ -41,6 +41,11 @@ REOPEN_SECONDS = 0.5
 """Seconds between two attempts to open the database again."""
 REPEAT_WARNING_SECONDS = 60.0
 """Seconds after which the warning that they fail is repeated."""
+
+
+CATCH_UP_SECONDS = 2.0
+"""Seconds that a log which opens again waits at most for those that follow it."""
+CATCH_UP_LOOKS = 400
 
 
 class Database:
@@ -69,6 +74,7 @@ class Database:
         """Whether the log is closed because a commit takes too long."""
         self._lock = Lock(path)
         try:
+            refuse_used_file(path)  # else they may not be left over, but in use
             remove_leftovers(path)
             opened = open_connections(path, relaxed=relaxed, vfs=vfs)
             try:
@@ -178,7 +184,7 @@ class Database:
         self._writer = Writer(
             appender,
             relaxed=self._relaxed,
-            before_answer=opened.names.check_database,
+            before_answer=opened.before_answer,
             on_done=self._done,
             on_fail=partial(self._fail_writing, opened),
         )
@@ -186,9 +192,8 @@ class Database:
     def _done(self, jobs: list[Job]) -> None:
         """Hand on what was committed: first to those that follow, then to those that wait."""
         self.stamps.settle()
-        if self._stalled:
-            self._stalled, self.closed = False, None
-            logger.warning("the log is open again: the disk answers")
+        if self._stalled and (self._reopening is None or self._reopening.done()):
+            self._reopening = asyncio.create_task(self._end_stall())
         if self.followers:
             results = [job.result for job in jobs if isinstance(job.result, list)]
             records = [
@@ -243,8 +248,25 @@ class Database:
                     warned = monotonic()
                     logger.warning("the log is still closed: %s", error)
             else:
+                await self._let_followers_catch_up()
                 self.closed = None
                 logger.warning("the log is open again at %d", self.stamps.head())
+
+    async def _end_stall(self) -> None:
+        await self._let_followers_catch_up()
+        if self._stalled:
+            self._stalled, self.closed = False, None
+            logger.warning("the log is open again: the disk answers")
+
+    async def _let_followers_catch_up(self) -> None:
+        """Wait a little for those that follow: what nobody was told of may have been written.
+
+        A secret or a key that was changed so is in force before the next answer.
+        """
+        for _ in range(CATCH_UP_LOOKS):
+            if all(follower.caught_up for follower in self.followers):
+                break
+            await asyncio.sleep(CATCH_UP_SECONDS / CATCH_UP_LOOKS)
 
     async def _leave(self) -> None:
         """Close a database that has failed, once nothing is in it that nobody else can read."""

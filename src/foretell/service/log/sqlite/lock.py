@@ -125,6 +125,8 @@ class FileLock:
 
 def refuse_used_file(path: str) -> None:
     """Refuse a database that another process writes, under whatever name."""
+    if not Path(path).exists():
+        return
     with suppress(apsw.Error):  # what else is wrong with the file is said when it is opened
         FileLock(path).release()
 

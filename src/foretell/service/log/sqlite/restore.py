@@ -129,7 +129,11 @@ def remove_staged(path: str) -> None:
 def make_scratch_folder(path: str) -> TemporaryDirectory[str]:
     """Make a private folder next to a database, for copies that hold its secrets."""
     place = Path(path).absolute()
-    return TemporaryDirectory(prefix=place.name + SCRATCH, dir=place.parent)
+    return TemporaryDirectory(
+        prefix=place.name + SCRATCH,
+        dir=place.parent,
+        ignore_cleanup_errors=True,  # what cannot be removed now is removed by the next start
+    )
 
 
 def remove_leftovers(path: str) -> None:

@@ -35,10 +35,16 @@ class Follower:
         self._limit: int | None = None
         """Up to where it reads from the database, before it takes what is buffered."""
         self._buffer: list[Record] = []
+        self._handed = False  # whether it has records for which it has not come back yet
         self._upto = 0
         self._end: str | None = None
         self._wake = asyncio.Event()
         self._wake.set()
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether all that was committed was taken, and dealt with."""
+        return not (self._behind or self._limit is not None or self._buffer or self._handed)
 
     def offer(self, records: list[Record]) -> None:
         """Hand over records that were just committed."""
@@ -64,6 +70,7 @@ class Follower:
 
     async def next(self) -> Tail:
         """Return the next records; none if there are none for a while."""
+        self._handed = False
         if self._limit is None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(TICK_SECONDS):
@@ -97,6 +104,6 @@ class Follower:
         if records and records[0].seq <= self._after:  # it began to follow in the future
             records = [one for one in records if one.seq > self._after]
         if records:
-            self._after = records[-1].seq
+            self._after, self._handed = records[-1].seq, True
         self._upto = upto
         return Tail(records, upto)
