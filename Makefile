@@ -72,8 +72,10 @@ bench: $(STAMP) ## Run the benchmarks
 bench-live: $(STAMP) ## Run the benchmarks of the service
 	$(BIN)/python -m benchmarks live --out out/bench-live.json
 
-torture: $(STAMP) ## Kill, cut, fill and damage the live service for long; the report goes to out/torture
+torture: $(STAMP) ## Kill, cut, fill, damage and simulate the live service for long; the report goes to out/torture
 	$(BIN)/python -m tests.torture --out out/torture
+	$(BIN)/python -m tests.simulation --seeds 2000
+	$(BIN)/python -m tests.simulation --calls 1
 
 lock: $(STAMP) ## Make both locks again from pyproject.toml (UPGRADE=1 takes newer versions)
 	cp $(LOCK) .venv/$(LOCK)

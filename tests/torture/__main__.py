@@ -34,6 +34,8 @@ HEAD = (
     "duplicates",
     "records",
     "digests compared",
+    "restores",
+    "keys in order",
     "lost",
     "doubled",
     "forgotten duplicates",
@@ -76,7 +78,7 @@ def suites(
         "crash loop, relaxed": lambda tell: CrashLoop(
             place("crash-relaxed"), seed, durability="relaxed"
         ).run(kills // 10, tell),
-        "crash loop, foretell serve": lambda tell: web.run(place("web"), seed, kills // 25, tell),
+        "crash loop, foretell serve": lambda tell: web.run(place("web"), seed, kills, tell),
         "power cuts": power("power", 0.5, "full", 0.0),
         "power cuts, relaxed": power("relaxed", 0.25, "relaxed", 0.0),
         "power cuts, failing syncs": power("failing", 0.25, "full", 1.0),
@@ -94,9 +96,7 @@ async def full(folder: Path, seed: int, times: int, tell: Tell) -> Totals:
         for kind, fill in (("full", faults.full_disk), ("really", faults.really_full_disk)):
             place = folder / f"{kind}-{number}"
             place.mkdir()
-            totals = await fill(place, seed + number)
-            if totals is not None:
-                whole.join(totals)
+            whole.join(await fill(place, seed + number))
         tell(whole)
     return whole
 
@@ -137,6 +137,8 @@ def row(suite: Suite) -> tuple[str, ...]:
         totals.duplicates,
         totals.records,
         totals.digests,
+        totals.restores,
+        totals.keys_in_order,
         totals.count("lost"),
         totals.count("doubled"),
         totals.forgotten,

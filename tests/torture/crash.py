@@ -16,15 +16,18 @@ from typing import Any
 
 import msgspec
 
+from tests.torture.book import FEEDBACK
 from tests.torture.examine import Totals, examine
 from tests.torture.power_cuts import remove
 from tests.torture.server import LENGTH, Start
-from tests.torture.traffic import FEEDBACK, Traffic
+from tests.torture.traffic import Traffic
 from tests.torture.verbs import Body, NoAnswer, Refused
 
 ROOT = Path(__file__).parents[2]
 MANY_RECORDS = 2500
 """A database with more records is done with, so that checks stay quick."""
+RESTORED = 0.3
+"""The share of lives in which the last copy is restored."""
 DEATHS = (
     "time",
     "time",
@@ -181,7 +184,7 @@ class CrashLoop:
     ) -> None:
         self.databases += 1
         path = self.folder / f"{self.databases}.db"
-        traffic = Traffic(self.rng)
+        traffic = Traffic(self.rng, self.folder)
         records = 0
         while (
             self.totals.kills < kills
@@ -256,6 +259,7 @@ class CrashLoop:
         with contextlib.suppress(NoAnswer):
             await traffic.set_up(link)
             await traffic.resend(link)
+            await traffic.changes.restore_or_copy(link, RESTORED)
             await traffic.run(link, events=250)
 
     async def _checked(self, servers: Nursery, path: Path, traffic: Traffic) -> int:

@@ -76,6 +76,10 @@ def _path(name: Any) -> str:
     return name.filename() if isinstance(name, apsw.URIFilename) else name or ".db-temporary"
 
 
+def _file_of(path: str) -> int | None:
+    return Path(path).stat().st_ino if Path(path).exists() else None
+
+
 Fault = Callable[[str, str, int], Exception | None]
 """Of an operation, a file's ending and the number of the operation: the error to raise."""
 
@@ -83,12 +87,14 @@ Fault = Callable[[str, str, int], Exception | None]
 class Disk(apsw.VFS):
     """A disk under one database; `name` is what to open it with."""
 
-    def __init__(self, database: Path) -> None:
-        """Begin with what is there."""
+    def __init__(self, database: Path, *, default: bool = False) -> None:
+        """Begin with what is there; as the default, it is under every database meanwhile."""
         self.name = f"torture-{os.getpid()}-{next(_numbers)}"
         self.files: dict[str, Kept] = {}
         self.entries: dict[str, Kept] = {}
         """The folder as the platter has it."""
+        self.known: dict[str, int | None] = {}
+        """Which file bore each name when it was last opened."""
         self.operations = 0
         self.fault: Fault = lambda *_: None
         self.cut_at: int | None = None
@@ -97,18 +103,26 @@ class Disk(apsw.VFS):
         self.dead = False
         self.reads_fail = False
         self.on_cut: Callable[[], None] = lambda: None
-        super().__init__(self.name, "unix")
+        super().__init__(self.name, "unix", makedefault=default)
         for ending in ("", "-wal", "-journal"):
             path = Path(f"{database}{ending}")
             if path.exists():
                 self.files[str(path)] = Kept(bytearray(path.read_bytes()), fresh=False)
+                self.known[str(path)] = _file_of(str(path))
         self.sync_folder()
 
     def xOpen(self, name: Any, flags: list[int]) -> DiskFile:
         path = _path(name)
         self.step("open", path)
-        self.files.setdefault(path, Kept())
-        return DiskFile(self, path, name, flags)
+        file = _file_of(path)
+        if file is None:
+            self.files[path] = Kept()
+        elif file != self.known.get(path):  # a rename has put another file in its place
+            self.files[path] = Kept(bytearray(Path(path).read_bytes()), fresh=False)
+            self.sync_folder()
+        opened = DiskFile(self, path, name, flags)
+        self.known[path] = _file_of(path)
+        return opened
 
     def xDelete(self, filename: str, syncdir: bool) -> None:
         self.step("delete", filename)
@@ -134,6 +148,11 @@ class Disk(apsw.VFS):
         error = self.fault(operation, path.rpartition(".db")[2], self.operations)
         if error is not None:
             raise error
+
+    def look(self, operation: str, path: str) -> None:
+        """Let an operation that changes nothing fail if it must."""
+        if self.reads_fail and operation == "read":
+            raise apsw.IOError("a read failed")
 
     def make_room(self, more: int) -> None:
         """Refuse a file to grow where there is no room."""
@@ -174,13 +193,20 @@ class DiskFile(apsw.VFSFile):
         return True
 
     def xRead(self, amount: int, offset: int) -> bytes:
-        if self.disk.reads_fail:
-            raise apsw.IOError("a read failed")
+        self.disk.look("read", self.path)
         return super().xRead(amount, offset)
+
+    def xFileSize(self) -> int:
+        self.disk.look("size", self.path)
+        return super().xFileSize()
+
+    def xLock(self, level: int) -> None:
+        self.disk.look("lock", self.path)
+        super().xLock(level)
 
     def xWrite(self, data: Any, offset: int) -> None:
         self.disk.step("write", self.path)
-        self.disk.make_room(offset + len(data) - self.xFileSize())
+        self.disk.make_room(offset + len(data) - super().xFileSize())
         super().xWrite(data, offset)
         self.kept.pending.append((offset, bytes(data)))
 

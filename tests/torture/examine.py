@@ -9,8 +9,8 @@ from typing import Any
 
 from foretell.service.log.sqlite.check import check_database
 from tests.torture.book import Book
+from tests.torture.changes import CAMPAIGNS
 from tests.torture.replay import LogContents, digest_at, found_in, read_only
-from tests.torture.traffic import CAMPAIGNS
 from tests.torture.verbs import Refused, Service
 
 REPORT_TRIES = 30
@@ -27,6 +27,9 @@ class Totals:
     resent: int = 0
     duplicates: int = 0
     records: int = 0
+    restores: int = 0
+    keys_in_order: int = 0
+    """Keys whose requests and answers some order explains."""
     checks: int = 0
     digests: int = 0
     lost_decisions: int = 0
@@ -42,6 +45,9 @@ class Totals:
         self.resent += book.resent
         self.duplicates += book.duplicates.total()
         self.records += records
+        self.restores += book.restored
+        self.keys_in_order += book.keys_in_order + len(book.history.by_key)
+        self.violations += book.history.violations()
 
     def join(self, other: Totals) -> None:
         """Take in another run."""

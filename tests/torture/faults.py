@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import resource
 import shutil
-import subprocess
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -60,7 +60,7 @@ async def reopened(engine: Engine) -> bool:
 async def refusals(engine: Engine, traffic: Traffic) -> list[str]:
     """Ask a closed engine for everything; each must be refused as closed, and not be there."""
     wrong = [] if engine.health().status == "closed" else ["failed: health says ok when closed"]
-    decision = traffic.decisions[-1][1]
+    decision = traffic.book.decisions[-1][1]
     asked: dict[str, Callable[[], Awaitable[Any]]] = {
         "decide": lambda: engine.decide("free", protocol.DecisionRequest(decision_key="refused")),
         "signal": lambda: engine.feedback(decision, protocol.SignalReport("low", "refused")),
@@ -147,43 +147,23 @@ async def full_disk(folder: Path, seed: int) -> Totals:
     return totals
 
 
-@contextlib.contextmanager
-def small_disk(folder: Path, megabytes: int = 4) -> Iterator[Path | None]:
-    """Mount a small file system, where that is allowed; None where it is not."""
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)],  # noqa: S607
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode:
-        yield None
-        return
+async def really_full_disk(folder: Path, seed: int) -> Totals:
+    """Let the system itself refuse larger files: no file system need be mounted for that."""
+    rng = random.Random(seed)  # noqa: S311
+    path = folder / "live.db"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def full() -> None:
+        room = path.stat().st_size + rng.randrange(0, 20_000)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+
+    def free() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
     try:
-        yield folder
+        return await fill_up(path, rng, None, full, free)
     finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)  # noqa: S607
-
-
-async def really_full_disk(folder: Path, seed: int) -> Totals | None:
-    """Fill a real file system; None where none can be mounted."""
-    with small_disk(folder / "small") as disk:
-        if disk is None:
-            return None
-        ballast = disk / "ballast"
-
-        def full() -> None:
-            with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
-                while True:
-                    file.write(bytes(4096))
-
-        return await fill_up(
-            disk / "live.db",
-            random.Random(seed),  # noqa: S311
-            None,
-            full,
-            ballast.unlink,
-        )
+        free()
 
 
 def failing(

@@ -26,10 +26,11 @@ from foretell.service.log.sqlite.database import Database
 from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.log.sqlite.writer import Writer
 from foretell.service.model.decision_id import read_decision_id
+from tests.torture.changes import SIGNALS
 from tests.torture.disk import LOSSES, Disk, Fault
 from tests.torture.examine import Totals, examine
 from tests.torture.replay import LogContents
-from tests.torture.traffic import SIGNALS, Traffic
+from tests.torture.traffic import Traffic
 from tests.torture.verbs import NoAnswer, Refused, Within
 
 MANY_RECORDS = 1200
@@ -54,6 +55,7 @@ async def abandon(engine: Engine) -> None:
     await asyncio.gather(*engine.tasks, return_exceptions=True)
     await engine._stop_folding()
     database = database_of(engine)
+    await database._watch.stop()
     if database._reopening is not None:
         database._reopening.cancel()
         await asyncio.gather(database._reopening, return_exceptions=True)
@@ -225,7 +227,7 @@ class PowerCuts:
         """Send feedback on decisions that were answered and are lost: it belongs to none."""
         lost = [
             (campaign, decision)
-            for campaign, decision in traffic.decisions
+            for campaign, decision in traffic.book.decisions
             if read_decision_id(decision, found.secrets) not in found.tokens
         ]
         self.totals.lost_decisions += len(lost)

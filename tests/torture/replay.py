@@ -19,6 +19,7 @@ from foretell.service.model.events import (
     Decided,
     Feedback,
     KeyMade,
+    KeyRevoked,
     Record,
     SecretMade,
 )
@@ -126,8 +127,12 @@ def _note(found: LogContents, record: Record, configs: dict[int, CampaignConfig]
         found.times[f"e/{name}/{event.event_id}"] += 1
     elif isinstance(event, KeyMade) and number == SERVER and event.name != "first":
         found.times[f"k/{event.name}"] += 1
+    elif isinstance(event, KeyRevoked):
+        found.times[f"kr/{event.id}"] += 1
     elif isinstance(event, SecretMade):
         found.secrets[event.id] = event.secret
+        if event.id:
+            found.times["s/all"] += 1
 
 
 def _note_configuration(
@@ -140,12 +145,29 @@ def _note_configuration(
         return
     for action in new.actions[len(old.actions) :]:
         found.times[f"a/{name}/{action}"] += 1
-    if old.explore != new.explore:
-        found.times[f"x/{name}/{new.explore!r}"] += 1
-    if old.policy != new.policy:
-        found.times[f"p/{name}/{new.policy}"] += 1
-    if old.reward_stage.window != new.reward_stage.window:
-        found.times[f"r/{name}/{new.reward_stage.window!r}"] += 1
+    for signal in new.signals[len(old.signals) :]:
+        found.times[f"g/{name}/{signal}"] += 1
+    for action, was, now in zip(new.actions, old.action_status, new.action_status):  # noqa: B905
+        if was != now:
+            found.times[f"as/{name}/{action}"] += 1
+    if event.why == "asked for":
+        found.times[f"f/{name}"] += 1
+    if old.status != new.status:
+        found.times[f"st/{name}"] += 1
+    before, after = _noted(old), _noted(new)
+    for letter, value in after.items():
+        if before[letter] != value:
+            found.times[f"{letter}/{name}/{value}"] += 1
+
+
+def _noted(config: CampaignConfig) -> dict[str, str]:
+    """Return what changes are known by, under the letters that their names begin with."""
+    return {
+        "x": repr(config.explore),
+        "p": config.policy,
+        "r": repr(config.reward_stage.window),
+        "w": repr(config.signal_stage.window),
+    }
 
 
 async def digest_at(log: LogReader, number: int, position: int) -> str:

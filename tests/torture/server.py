@@ -18,6 +18,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+import foretell.service.server  # noqa: F401  (loaded once, for all that are forked)
+from foretell.cli import main as command_line
 from foretell.errors import ForetellError
 from foretell.service.engine import Engine, maintenance
 from foretell.service.log.sqlite import side_tables
@@ -29,6 +31,7 @@ from tests.torture.disk import DeadlyDisk, die
 from tests.torture.power_cuts import set_checkpoint
 from tests.torture.verbs import perform, status_of
 
+KEY = "ftk_torture-torture-torture-torture"
 LENGTH = struct.Struct(">I")
 
 
@@ -45,6 +48,8 @@ class Start(Struct):
     """At which of these."""
     how: str = "after"
     durability: str = "full"
+    serve: bool = False
+    """Whether it is `foretell serve`, at an address that it prints, and not only its engine."""
 
 
 class Killing:
@@ -136,6 +141,23 @@ async def serve(start: Start) -> None:
     await running.close()
 
 
+def serve_arguments(path: str) -> list[str]:
+    """Return the command line of `foretell serve`, at any port."""
+    return ["serve", "--db", path, "--port", "0"]
+
+
+def run_command_line(start: Start) -> None:
+    """Run `foretell serve` in this process, with its output in files."""
+    path = Path(start.path)
+    for descriptor, ending in ((1, ".printed"), (2, ".said")):
+        file = os.open(path.with_suffix(ending), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(file, descriptor)
+    os.chdir(path.parent)
+    os.environ["FORETELL_ADMIN_KEY"] = KEY
+    sys.argv = ["foretell", *serve_arguments(start.path)]
+    command_line()
+
+
 def main() -> None:
     """Fork a server for each line."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -147,7 +169,10 @@ def main() -> None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             try:
                 break_it(start.broken)
-                asyncio.run(serve(start))
+                if start.serve:
+                    run_command_line(start)
+                else:
+                    asyncio.run(serve(start))
             except BaseException:  # noqa: BLE001  (whoever started it reads why)
                 Path(start.socket + ".error").write_text(traceback.format_exc())
             os._exit(0)

@@ -5,60 +5,29 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
-from foretell.policies.registry import policy as read_policy
-from tests.torture.book import Book, Item
+from tests.torture.book import FEEDBACK, Book, Item
+from tests.torture.changes import CAMPAIGNS, SIGNALS, Changes
+from tests.torture.linearizability import OTHER, Operation
 from tests.torture.verbs import Body, NoAnswer, Refused, Service
-
-CAMPAIGNS: dict[str, Body] = {
-    "stream": {
-        "name": "stream",
-        "actions": ["a", "b", "c"],
-        "signals": ["click", "buy"],
-        "policy": "nsd-adaptive",
-        "signal_window": 0.1,
-        "reward_window": 0.3,
-        "explore": 0.05,
-    },
-    "free": {
-        "name": "free",
-        "actions": ["a", "b"],
-        "signals": ["low", "high"],
-        "policy": "ucb",
-        "signal_silence": "unknown",
-        "reward_silence": "unknown",
-        "signal_window": 0.1,
-        "reward_window": 0.5,
-    },
-    "sticky": {
-        "name": "sticky",
-        "actions": ["a", "b", "c", "d"],
-        "signals": ["click"],
-        "policy": "sw-ts",
-        "signal_window": 0.05,
-        "reward_window": 0.1,
-        "holdout": 0.1,
-        "sticky": True,
-    },
-}
-POLICIES = ("sw-ts(window={})", "sw-ucb(window={})", "nsd-ucrl2(window={})")
-FEEDBACK = ("signal", "reward", "void")
-SIGNALS = {"stream": ("click", "buy"), "free": ("low", "high"), "sticky": ("click",)}
 
 
 class Traffic:
     """Sends, and keeps the book."""
 
-    def __init__(self, rng: random.Random, *, keyed: bool = True) -> None:
-        """Draw everything from `rng`; without `keyed`, decisions have no keys at all."""
+    def __init__(
+        self, rng: random.Random, folder: Path | None = None, *, keyed: bool = True
+    ) -> None:
+        """Draw everything from `rng`, and keep copies in a folder, where there is one.
+
+        Without `keyed`, decisions have no keys at all.
+        """
         self.rng = rng
         self.keyed = keyed
         self.book = Book()
-        self.decisions: list[tuple[str, str]] = []
-        """Campaign and id of each decision that was answered."""
-        self.rewarded: list[tuple[str, str, str]] = []
-        """Campaign, decision and id of each reward that was answered."""
+        self.changes = Changes(self, folder)
         self.number = 0
         self.refused: Counter[str] = Counter()
         self.failures: list[str] = []
@@ -69,6 +38,8 @@ class Traffic:
         for name, body in CAMPAIGNS.items():
             if not self._made(name):
                 await self.send(service, "create", body, f"c/{name}")
+            elif f"st/{name}" in self.book.items:  # whoever has paused it may be gone
+                await self.changes.set_status(service, name, "start")
 
     def _made(self, campaign: str) -> bool:
         item = self.book.items.get(f"c/{campaign}")
@@ -101,15 +72,14 @@ class Traffic:
         answered = [item for item in self.book.items.values() if item.answers]
         some = self.rng.sample(answered, min(len(answered), 12))
         for item in [*self.book.open(), *some]:
-            if item.verb in {"patch", "key", "erase", "create"} or item.name[0] == "?":
-                continue
-            await self.send(service, item.verb, item.body, item.name)
+            if item.verb in {"decide", "add_action", *FEEDBACK} and item.name[0] != "?":
+                await self.send(service, item.verb, item.body, item.name)
 
     async def one(self, service: Service) -> None:
         """Send something."""
         self.number += 1
         drawn = self.rng.random()
-        if drawn < 0.40 or not self.decisions:
+        if drawn < 0.40 or not self.book.decisions:
             await self._decide(service)
         elif drawn < 0.62:
             await self._feedback(service, self._signal())
@@ -117,40 +87,57 @@ class Traffic:
             await self._feedback(service, self._reward())
         elif drawn < 0.85:
             await self._feedback(service, self._correction())
-        elif drawn < 0.87:
+        elif drawn < 0.88:
             await self._feedback(service, self._void())
         elif drawn < 0.94:
             await self._batch(service)
-        elif drawn < 0.96:
+        elif drawn < 0.955:
             await self._again(service)
+        elif drawn < 0.965:
+            await self._contend(service)
         else:
-            await self._change(service)
+            await self.changes.one(service)
 
-    async def send(self, service: Service, verb: str, body: Body, name: str) -> Any:
+    async def send(
+        self, service: Service, verb: str, body: Body, name: str, *, contended: bool = False
+    ) -> Any:
         """Send one thing and note the answer; None where it was refused."""
         item = self.book.send(verb, body, name)
+        item.contended |= contended
+        operation = self.book.begin(item, body)
         try:
             answer = await service.call(verb, body)
         except Refused as refused:
-            self._note_refusal(item, refused)
+            self._note_refusal(item, refused, operation)
             return None
-        self.note(item, answer)
+        self.note(item, answer, operation)
         return answer
 
-    def note(self, item: Item, answer: Any) -> None:
+    def note(self, item: Item, answer: Any, operation: Operation | None) -> None:
         """Note an answer."""
         item.answers.append(answer)
+        if operation is not None:
+            decided = isinstance(answer, dict)
+            known = f"decision {answer['decision_id']}" if decided else answer
+            self.book.history.answer(operation, known)
         if answer == "duplicate":
             self.book.duplicates[item.name.split("/")[1]] += 1
         if item.verb == "decide":
             known = (item.body["campaign"], answer["decision_id"])
             if len(item.answers) == 1:
-                self.decisions.append(known)
+                self.book.decisions.append(known)
 
-    def _note_refusal(self, item: Item, refused: Refused) -> None:
+    def _note_refusal(self, item: Item, refused: Refused, operation: Operation | None) -> None:
         """What a repeated change is refused for is that it is there already."""
-        if refused.status == 409 and item.sent > 1 and item.verb in {"create", "add_action"}:
+        repeated = item.sent > 1 and item.verb in {"create", "add_action"}
+        if refused.status == 409 and repeated:
             item.answers.append("there")
+        elif refused.status == 422 and item.verb == "add_signal":
+            self.refused["add_signal 422"] += 1
+        elif refused.status == 422 and item.contended:
+            item.answers.append(OTHER)
+            if operation is not None:
+                self.book.history.answer(operation, OTHER)
         elif refused.status in {409, 503} or (refused.status == 404 and self._not_made(item)):
             self.refused[f"{item.verb} {refused.status}"] += 1
         else:
@@ -168,10 +155,23 @@ class Traffic:
             ask["context"] = {"page": self.number, "words": "x" * self.rng.randint(0, 200)}
         await self.send(service, "decide", {"campaign": campaign, "ask": ask}, name)
 
+    async def decide_plainly(self, service: Service, campaign: str) -> Any:
+        """Ask for a decision among all actions; None where that was refused."""
+        self.number += 1
+        body: Body = {"campaign": campaign, "ask": {}}
+        return await self.send(service, "decide", body, f"?{self.number}")
+
+    async def decide_and_void(self, service: Service, campaign: str) -> None:
+        """Ask for a decision, and say soon that it was never shown."""
+        made = await self.decide_plainly(service, campaign)
+        if made is not None:
+            event = {"kind": "void", "event_id": f"void-{self.number}-{self.rng.random()}"}
+            await self._feedback(service, (campaign, {"decision_id": made["decision_id"], **event}))
+
     def _decision(self) -> tuple[str, str]:
         recent = self.rng.random() < 0.8
-        start = max(0, len(self.decisions) - 30) if recent else 0
-        return self.decisions[self.rng.randrange(start, len(self.decisions))]
+        start = max(0, len(self.book.decisions) - 30) if recent else 0
+        return self.book.decisions[self.rng.randrange(start, len(self.book.decisions))]
 
     def _signal(self) -> tuple[str, Body]:
         campaign, decision = self._decision()
@@ -184,14 +184,14 @@ class Traffic:
     def _reward(self) -> tuple[str, Body]:
         campaign, decision = self._decision()
         event_id = f"reward-{self.number}-{self.rng.random()}"
-        self.rewarded.append((campaign, decision, event_id))
+        self.book.rewarded.append((campaign, decision, event_id))
         value = round(self.rng.random() * 1.1, 3)
         return campaign, {"decision_id": decision, "value": value, "event_id": event_id}
 
     def _correction(self) -> tuple[str, Body]:
-        if not self.rewarded:
+        if not self.book.rewarded:
             return self._reward()
-        campaign, decision, target = self.rng.choice(self.rewarded[-60:])
+        campaign, decision, target = self.rng.choice(self.book.rewarded[-60:])
         body: Body = {
             "decision_id": decision,
             "kind": self.rng.choice(("adjust", "retract")),
@@ -218,53 +218,49 @@ class Traffic:
         ]
         items = []
         for campaign, event in made:
-            items.append(self.book.send(*_alone(event), f"e/{campaign}/{event['event_id']}"))
+            verb, body = _alone(event)
+            item = self.book.send(verb, body, f"e/{campaign}/{event['event_id']}")
+            items.append((item, self.book.begin(item, body)))
         try:
             answers = await service.call("batch", {"events": [event for _, event in made]})
         except Refused as refused:
-            self._note_refusal(items[0], refused)
+            self._note_refusal(items[0][0], refused, None)
             return
-        for item, answer in zip(items, answers, strict=True):
+        for (item, operation), answer in zip(items, answers, strict=True):
             if answer == "rejected":
                 self.failures.append(f"failed: {item.name} was rejected")
             else:
-                self.note(item, answer)
+                self.note(item, answer, operation)
 
     async def _again(self, service: Service) -> None:
         """Send once more what was sent before, answered or not."""
         item = self.rng.choice(list(self.book.items.values())[-200:])
-        if item.verb in {"decide", *FEEDBACK} and item.name[0] != "?":
+        if item.verb in {"decide", *FEEDBACK} and item.name[0] != "?" and not item.uncertain:
             await self.send(service, item.verb, item.body, item.name)
 
-    async def _change(self, service: Service) -> None:
-        campaign = self.rng.choice(list(CAMPAIGNS))
-        match self.rng.randrange(6):
-            case 0:
-                action = f"action-{self.number}"
-                body: Body = {"campaign": campaign, "action": action}
-                await self.send(service, "add_action", body, f"a/{campaign}/{action}")
-            case 1:
-                explore = self.number / 1e6
-                body = {"campaign": campaign, "patch": {"explore": explore}}
-                await self.send(service, "patch", body, f"x/{campaign}/{explore!r}")
-            case 2:
-                window = 0.1 + self.number / 1e5
-                body = {"campaign": campaign, "patch": {"reward_window": window}}
-                await self.send(service, "patch", body, f"r/{campaign}/{window!r}")
-            case 3:
-                name = f"key-{self.number}"
-                await self.send(service, "key", {"name": name}, f"k/{name}")
-            case 4:
-                policy = str(read_policy(self.rng.choice(POLICIES).format(self.number + 100)))
-                body = {"campaign": campaign, "patch": {"policy": policy}}
-                await self.send(service, "patch", body, f"p/{campaign}/{policy}")
-            case 5:
-                unit = f"gone-{self.number}"
-                ask = {"unit": unit, "context": {"secret": unit}}
-                body = {"campaign": campaign, "ask": ask}
-                await self.send(service, "decide", body, f"?{self.number}")
-                body = {"campaign": campaign, "unit": unit}
-                await self.send(service, "erase", body, f"u/{campaign}/{unit}")
+    async def _contend(self, service: Service) -> None:
+        """Send the same key several times at once, now and then with another wish."""
+        if self.rng.random() < 0.5:
+            campaign = self.rng.choice(list(CAMPAIGNS))
+            key = f"contended-{self.number}"
+            verb, name = "decide", f"d/{campaign}/{key}"
+            bodies: list[Body] = [
+                {
+                    "campaign": campaign,
+                    "ask": {"decision_key": key, "unit": "u", "context": {"page": page}},
+                }
+                for page in (1, 2)
+            ]
+        else:
+            campaign, event = self._signal()
+            verb, _ = _alone(event)
+            name = f"e/{campaign}/{event['event_id']}"
+            bodies = [_alone({**event, "signal": one})[1] for one in SIGNALS[campaign][-2:]]
+        sent = self.rng.choices(bodies, (4, 1)[: len(bodies)], k=self.rng.randint(2, 4))
+        calls = [self.send(service, verb, body, name, contended=True) for body in sent]
+        for result in await asyncio.gather(*calls, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
 
 
 def _alone(event: Body) -> tuple[str, Body]:

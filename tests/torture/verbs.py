@@ -21,6 +21,10 @@ REPORTS: dict[str, Any] = {
 """What is sent with each kind of feedback."""
 
 
+STATUS: dict[str, protocol.CampaignStatus] = {"start": "running", "pause": "paused"}
+"""What a campaign is after each of these."""
+
+
 class NoAnswer(Exception):
     """What was sent may have been done or not."""
 
@@ -40,7 +44,7 @@ class Service(Protocol):
         """Return the answer, or raise `Refused`, or `NoAnswer`."""
 
 
-async def perform(engine: Engine, verb: str, body: Body) -> Any:
+async def perform(engine: Engine, verb: str, body: Body) -> Any:  # noqa: C901, PLR0911, PLR0912
     """Ask an engine."""
     match verb:
         case "decide":
@@ -58,10 +62,27 @@ async def perform(engine: Engine, verb: str, body: Body) -> Any:
             await engine.create(_read(body, protocol.NewCampaign))
         case "add_action":
             await engine.add_action(body["campaign"], protocol.NewAction(body["action"]))
-        case "patch":
+        case "set_action":
+            status = protocol.ActionPatch(body["status"])
+            await engine.patch_action(body["campaign"], body["action"], status)
+        case "status":
+            await engine.set_status(body["campaign"], STATUS[body["status"]])
+        case "refit":
+            await engine.refit(body["campaign"])
+        case "patch" | "add_signal":
             await engine.patch(body["campaign"], _read(body["patch"], protocol.CampaignPatch))
         case "key":
             return (await engine.make_key(protocol.NewKey(body["name"], ["read"]))).id
+        case "revoke":
+            await engine.revoke_key(body["id"])
+        case "rotate":
+            await engine.rotate()
+        case "backup":
+            await engine.backup(body["target"])
+        case "restore":
+            await engine.restore(body["copy"])
+        case "campaign":
+            return msgspec.to_builtins(engine.campaign(body["campaign"]))
         case "erase":
             await engine.erase(body["campaign"], body["unit"])
         case "report":

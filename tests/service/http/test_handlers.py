@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.service.http.bodies import split_ndjson
+from tests.service.engine_driver import LOG_ENGINES
 from tests.service.http.conftest import CAMPAIGN, Served
-from tests.service.http.fake_engine import FakeEngine
 
 HERO = "/v1/campaigns/hero"
 
@@ -145,6 +145,7 @@ def test_a_signal_a_reward_and_a_void_are_taken_in(served: Served) -> None:
     assert history.json()["decision_id"] == decision
 
 
+@pytest.mark.parametrize("served", LOG_ENGINES, indirect=True)
 def test_of_a_voided_decision_nothing_counts(served: Served) -> None:
     decision = served.decision()
     for path, body in (
@@ -155,8 +156,6 @@ def test_of_a_voided_decision_nothing_counts(served: Served) -> None:
     ):
         answer = served.call("POST", f"/v1/decisions/{decision}/{path}", "feedback", json=body)
         assert answer.status_code == 200, answer.text
-    if isinstance(served.engine, FakeEngine):
-        return
     history = served.call("GET", f"/v1/decisions/{decision}", "read").json()
     assert history["voided"]
     assert history["signal"] is history["reward"] is None
@@ -166,10 +165,9 @@ def test_of_a_voided_decision_nothing_counts(served: Served) -> None:
     assert counts["open_signals"] == counts["open_rewards"] == 0
 
 
+@pytest.mark.parametrize("served", LOG_ENGINES, indirect=True)
 def test_a_correction_without_a_target_is_refused(served: Served) -> None:
     decision = served.decision()
-    if isinstance(served.engine, FakeEngine):
-        return
     reward = {"value": 1.0, "event_id": "r1"}
     path = f"/v1/decisions/{decision}/reward"
     assert served.call("POST", path, json=reward).json()["status"] == "accepted"

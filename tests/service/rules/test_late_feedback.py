@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from foretell.policies.state import fingerprint
+from foretell.protocol import CampaignPatch
+from foretell.service.log.protocol import Draft, Written
 from tests.model.recorder import heard, recorders
 from tests.service.engine_driver import Served
 
@@ -148,3 +152,22 @@ def test_refunds_months_later_reach_the_model(tmp_path: Path) -> None:
         assert served.reward(one, None, "refund", kind="retract", target="order") == "late"
         assert served.fingerprint() != paid
         assert served.report().signals[2].theta == 0.0
+
+
+def test_a_receipt_goes_by_the_configuration_that_its_record_names(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create(signal_window=100.0, reward_window=1000.0)
+        decision = served.decide().decision_id
+        served.pass_time(5.0)
+        log = served.engine.runtime.log
+        append = log.append
+
+        async def change_before_the_answer(drafts: Sequence[Draft]) -> list[Written]:
+            written = await append(drafts)
+            with mock.patch.object(log, "append", append):
+                await served.engine.patch("c", CampaignPatch(signal_window=1.0))
+            return written
+
+        with mock.patch.object(log, "append", change_before_the_answer):
+            assert served.signal(decision, "click") == "accepted"
+        assert served.signal(decision, "buy") == "late"

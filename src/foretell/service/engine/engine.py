@@ -28,6 +28,9 @@ from foretell.service.model.snapshot import next_on_grid
 
 logger = logging.getLogger("foretell.service")
 
+RESTORING = "a copy is being restored"
+RELOAD_SECONDS = 0.5
+"""Seconds between two attempts to read a copy that is in place."""
 SETTLE_SECONDS = 10.0
 """Seconds that the end of a server waits for the fold at most."""
 
@@ -144,21 +147,36 @@ class Engine:
         runtime = self.runtime
         async with self._restoring:
             runtime.check_open()
-            await runtime.log.restore(copy)
-            runtime.stopped = "a copy is being restored"
+            before = runtime.log.restores
             try:
+                await runtime.log.restore(copy)
                 await self._reload()
-            finally:
-                runtime.stopped = None
+            except BaseException:
+                if runtime.log.restores != before:  # the copy is in place: nothing else is true
+                    runtime.stopped = RESTORING
+                    self._start(self._reload_when_open())
+                raise
         runtime.check_open()
         return protocol.Restored(str(runtime.log.head()))
 
     async def _reload(self) -> None:
-        """Read everything again from the log."""
+        """Read everything again from the log, and refuse requests meanwhile."""
+        self.runtime.stopped = RESTORING
         await self._stop_folding()
         self.maintenance.damage.clear()
         await load_campaigns(self.runtime, self.fold, self.maintenance)
         self._follow()
+        self.runtime.stopped = None
+
+    async def _reload_when_open(self) -> None:
+        """Read everything again, once the log can be read; until then requests are refused."""
+        while self.runtime.stopped is not None:
+            await asyncio.sleep(RELOAD_SECONDS)
+            if self.runtime.log.closed is None:
+                try:
+                    await self._reload()
+                except ForetellError as error:
+                    logger.warning("the copy cannot be read yet: %s", error)
 
     async def close(self) -> None:
         """Finish what is under way, save states, and close the log."""

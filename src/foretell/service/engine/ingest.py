@@ -232,7 +232,8 @@ class Ingest:
             )
         try:
             event = feedback_event(report, active, token.number, self.runtime.latest)
-            return AboutDecision(token, active, event)
+            due = active.campaign.rules.due(event.stage, moment(token.number))
+            return AboutDecision(token, active, event, due)
         except RequestProblem:
             active.count("rejected")
             raise
@@ -263,7 +264,7 @@ class Ingest:
         return receipts
 
     def _receipt(self, waiting: Waiting, index: int, written: Written) -> protocol.Receipt:
-        token, active, event = waiting.feedback[index]
+        token, active, event, due = waiting.feedback[index]
         assert not isinstance(written, Taken)  # noqa: S101  (only decisions are for units)
         if isinstance(written, Duplicate):
             earlier = written.earlier
@@ -282,7 +283,6 @@ class Ingest:
             target = waiting.targets[index]
             known = None if target is None else target.event
             return protocol.Receipt("parked", event.event_id, why_parked(event, known))
-        due = active.campaign.rules.due(event.stage, moment(token.number))
         late = event.verb_index != VOID and written.record.recorded_at >= due
         receipt = protocol.Receipt("late" if late else "accepted", event.event_id)
         if event.stage and (total := active.campaign.clipped(written.record)) is not None:

@@ -61,7 +61,7 @@ class Runtime:
     def latest(self) -> int:
         """Return the later of wall and log time: what is well beyond it is in the future."""
         now = moment(self.log.now())
-        return now + round(self.log.gauges().clock_ahead_seconds * 1e6)
+        return now + max(0, round(self.log.gauges().clock_ahead_seconds * 1e6))
 
     def find(self, name: str) -> ActiveCampaign:
         """Find a campaign that can be used."""

@@ -22,6 +22,8 @@ class AboutDecision(NamedTuple):
     token: Token
     active: ActiveCampaign
     event: Feedback
+    due: int
+    """When its window closes, by the configuration that the record names."""
 
     def draft(self) -> Draft:
         """Return the record to be written."""
@@ -65,7 +67,7 @@ class Waiting:
     async def take_places(self, log: Log) -> None:
         """Take a place for each event that is parked and is not in the log already."""
         read: dict[int, int] = {}
-        for index, (token, active, _) in enumerate(self.feedback):
+        for index, (token, active, *_) in enumerate(self.feedback):
             if self.parked[index]:
                 number = token.number
                 folded = None if number in self.missing else active.campaign.parked_about(number)
@@ -85,11 +87,11 @@ class Waiting:
         """Refuse no event that is in the log: sent again, it takes no place."""
         wanted: dict[int, set[bytes]] = {}
         for index in self.full:
-            _, active, event = self.feedback[index]
+            _, active, event, _ = self.feedback[index]
             wanted.setdefault(active.number, set()).add(event_key(event.event_id))
         known = {number: await log.by_key(number, sorted(keys)) for number, keys in wanted.items()}
         for index in list(self.full):
-            _, active, event = self.feedback[index]
+            _, active, event, _ = self.feedback[index]
             if event_key(event.event_id) in known[active.number]:
                 del self.full[index]
             else:
@@ -98,7 +100,7 @@ class Waiting:
     def settle(self, written: Sequence[Written | None]) -> None:
         """Note which of the events with a place were written."""
         for index in self._taken:
-            result, (token, active, _) = written[index], self.feedback[index]
+            result, (token, active, *_) = written[index], self.feedback[index]
             seq = result.record.seq if isinstance(result, Accepted) else None
             active.parking.settle(token.number, seq, lost=token.number in self.missing)
 
@@ -106,7 +108,7 @@ class Waiting:
 async def _missing(feedback: Sequence[AboutDecision], log: Log) -> set[int]:
     """Return the decisions that the log does not hold, as after a backup was restored."""
     unknown: dict[int, set[int]] = {}
-    for token, active, _ in feedback:
+    for token, active, *_ in feedback:
         if not active.campaign.knows(token.number):
             unknown.setdefault(active.number, set()).add(token.number)
     missing: set[int] = set()
@@ -118,19 +120,19 @@ async def _missing(feedback: Sequence[AboutDecision], log: Log) -> set[int]:
 async def _targets(feedback: Sequence[AboutDecision], log: Log) -> list[Record | None]:
     """Return for each correction what it corrects: in the log, or sent together with it."""
     wanted: dict[int, set[bytes]] = {}
-    for _, active, event in feedback:
+    for _, active, event, _ in feedback:
         if event.target is not None:
             wanted.setdefault(active.number, set()).add(event_key(event.target))
     if not wanted:
         return [None] * len(feedback)
     known = {number: await log.by_key(number, sorted(keys)) for number, keys in wanted.items()}
-    for token, active, event in feedback:
+    for token, active, event, _ in feedback:
         if event.target is None and active.number in known:
             together = Record(0, active.number, token.number, event)
             known[active.number].setdefault(event_key(event.event_id), together)
     return [
         None if event.target is None else known[active.number].get(event_key(event.target))
-        for _, active, event in feedback
+        for _, active, event, _ in feedback
     ]
 
 

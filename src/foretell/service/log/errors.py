@@ -39,7 +39,7 @@ def storage_error(error: OSError) -> ForetellError | None:
         return NoRoom(
             f"the copy cannot be written next to the database ({reason}): make its folder writable"
         )
-    if error.errno in SHORT:
+    if error.errno in SHORT | {errno.EIO}:
         return LogClosed(f"the copy cannot be written now ({reason}): try again soon")
     return None
 

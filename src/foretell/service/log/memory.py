@@ -57,7 +57,8 @@ class MemoryLog(MemoryReader):
         self._stamps = Stamps(clock or Clock(), 0)
         self._chain = Chain()
         self._wakes: set[asyncio.Event] = set()
-        self._generation = 0
+        self.restores = 0
+        """How often a copy was put in place of the log, which must then be read again."""
         """How often all records were replaced by a copy."""
         self._commits = 0
 
@@ -104,7 +105,7 @@ class MemoryLog(MemoryReader):
 
     async def tail(self, after: int) -> AsyncIterator[Tail]:
         """Follow the log after a seq: an item for every commit, and while nothing comes, often."""
-        wake, generation = asyncio.Event(), self._generation
+        wake, generation = asyncio.Event(), self.restores
         self._wakes.add(wake)
         try:
             while True:
@@ -120,7 +121,7 @@ class MemoryLog(MemoryReader):
                     with suppress(TimeoutError):
                         async with asyncio.timeout(TICK_SECONDS):
                             await wake.wait()
-                if generation != self._generation:
+                if generation != self.restores:
                     raise LogClosed("the log was replaced by a copy: read it again")
         finally:
             self._wakes.discard(wake)
@@ -188,7 +189,7 @@ class MemoryLog(MemoryReader):
         for row in content.rows[self._chain.last.number * LINK_EVERY :]:
             self._chain.add(row)
         self._stamps.advance(content.head)
-        self._generation += 1
+        self.restores += 1
         self._wake()
 
     def gauges(self) -> LogGauges:

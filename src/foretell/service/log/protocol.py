@@ -188,6 +188,10 @@ class Log(LogReader, Protocol):
     def time_scale(self) -> float:
         """How many times as fast as the machine's clock log time runs: 1, but in a test."""
 
+    @property
+    def restores(self) -> int:
+        """How often a copy was put in place of the log, which must then be read again."""
+
     async def append(self, drafts: Sequence[Draft]) -> list[Written]:
         """Write records, durable and in order; raise `LogClosed` if none of them was taken in."""
 

@@ -58,6 +58,8 @@ def _check_database(path: str, pause: Pause) -> LogCheck:
                     raise error.__context__ from None
                 damage.append(f"the database is damaged: {error}")
             except (apsw.Error, *UNREADABLE) as error:
+                if isinstance(error.__context__, PASSING):
+                    raise error.__context__ from None  # after which nothing was left to roll back
                 damage.append(f"the database is damaged: {error}")
         return LogCheck(_count(connection, "events"), _count(connection, "states"), damage)
     finally:

@@ -63,6 +63,8 @@ class Database:
         self.followers: set[Follower] = set()
         self.jobs: dict[Job, None] = {}
         """All that is not durable yet, in order."""
+        self.restores = 0
+        """How often another database was put in the place of the one before."""
         self.commits, self.commit_seconds = 0, 0.0
         self._relaxed = relaxed
         self._vfs = vfs
@@ -146,6 +148,7 @@ class Database:
             self._opened.close()
             self._left = self._opened
             await asyncio.to_thread(put_in_place)
+            self.restores += 1
             reopen = self._open_another
         finally:
             try:

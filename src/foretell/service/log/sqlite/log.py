@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import apsw
 
+from foretell.service.log.errors import LogClosed
 from foretell.service.log.protocol import Draft, LogGauges, LogReader, SavedState, Tail, Written
 from foretell.service.log.sqlite import side_tables
 from foretell.service.log.sqlite.connection import connect
@@ -51,6 +52,11 @@ class SqliteLog(SqliteReader):
     def closed(self) -> str | None:
         """Why the log cannot be written now; None while it can."""
         return self._database.closed
+
+    @property
+    def restores(self) -> int:
+        """How often a copy was put in place of the log, which must then be read again."""
+        return self._database.restores
 
     @property
     def time_scale(self) -> float:
@@ -114,22 +120,27 @@ class SqliteLog(SqliteReader):
 
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the log to a file, while it is used."""
-        await asyncio.to_thread(back_up, self.path, target)
+        with _copy_errors_wrapped():
+            await asyncio.to_thread(back_up, self.path, target)
 
     async def restore(self, copy: str) -> None:
         """Replace all that the log holds by a copy, once that is checked and written."""
-        database = self._database
         async with self._restoring:
-            await asyncio.to_thread(check_copy, copy)
-            database.refuse_if_closed()
-            refuse_other_speed(copy, self.setting("time_scale"))
-            staged = await asyncio.to_thread(stage_copy, copy, self.path)
-            try:
-                database.refuse_if_closed()
-                await database.replace(partial(replace_database, staged, self.path))
-            finally:
-                remove_staged(self.path)
+            with _copy_errors_wrapped():
+                await self._put_in_place(copy)
+        self._database.refuse_if_closed()
+
+    async def _put_in_place(self, copy: str) -> None:
+        database = self._database
+        await asyncio.to_thread(check_copy, copy)
         database.refuse_if_closed()
+        refuse_other_speed(copy, self.setting("time_scale"))
+        staged = await asyncio.to_thread(stage_copy, copy, self.path)
+        try:
+            database.refuse_if_closed()
+            await database.replace(partial(replace_database, staged, self.path))
+        finally:
+            remove_staged(self.path)
 
     def gauges(self) -> LogGauges:
         """Return the numbers that operators watch."""
@@ -138,6 +149,15 @@ class SqliteLog(SqliteReader):
     async def close(self, state_head: int = 0) -> None:
         """Write what is queued, and stop; the head is at least `state_head` then."""
         await self._database.close(state_head)
+
+
+@contextmanager
+def _copy_errors_wrapped() -> Iterator[None]:
+    """Raise an error of the driver as one that says that a copy must be tried again."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise LogClosed(f"the copy cannot be read or written now ({error}): try again") from error
 
 
 class _Connected:

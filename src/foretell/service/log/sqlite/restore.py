@@ -15,6 +15,7 @@ import apsw
 
 from foretell.errors import ForetellError, InvalidInput
 from foretell.files import sync
+from foretell.service.log.errors import FULL, READ_ONLY, SHORT
 from foretell.service.log.protocol import refuse_unusable
 from foretell.service.log.record import record_of
 from foretell.service.log.sqlite.check import check_database
@@ -56,7 +57,8 @@ def copy_out(path: str, part: str) -> None:
             Path(part).unlink(missing_ok=True)
         if isinstance(error, apsw.FullError):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), part) from None
-        if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and source.system_errno:
+        known = source.system_errno in FULL | READ_ONLY | SHORT  # else it is of an earlier call
+        if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and known:
             raise OSError(source.system_errno, os.strerror(source.system_errno), part) from None
         raise
     finally:
