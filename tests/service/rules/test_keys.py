@@ -100,7 +100,7 @@ def test_the_log_names_who_changed_what(tmp_path: Path) -> None:
     engine_calls: list[tuple[str, tuple[Any, ...]]] = [
         ("set_status", ("c", "paused", None)),
         ("patch", ("c", protocol.CampaignPatch(explore=0.1), None)),
-        ("patch", ("c", protocol.CampaignPatch(reward_window=10.0), None)),
+        ("patch", ("c", protocol.CampaignPatch(signal_window=10.0, reward_window=10.0), None)),
         ("add_action", ("c", protocol.NewAction("x"), None)),
         ("patch_action", ("c", "x", protocol.ActionPatch("paused"), None)),
         ("refit", ("c", None)),
