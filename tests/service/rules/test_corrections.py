@@ -19,7 +19,7 @@ from tests.service.engine_driver import Served
 
 EARLIER, LATER = "2023-11-14T09:00:00Z", "2023-11-14T10:00:00Z"
 FACTS: list[dict[str, Any]] = [
-    {"signal": "click", "event_id": "s1"},
+    {"signal": "buy", "event_id": "s1"},
     {"signal": "buy", "event_id": "s2"},
     {"value": 0.25, "event_id": "r1"},
     {"value": 0.125, "event_id": "r2"},
@@ -107,7 +107,7 @@ def test_facts_come_to_the_same_in_any_order_and_however_often(
             between = list(zip(steps, places, strict=True)) if name == "drawn" else []
             with Served(Path(folder) / f"{name}.db", compiled=False) as served:
                 served.create(
-                    policy=policy, signal_silence="unknown", signal_window=1e6, reward_window=1.0
+                    policy=policy, signal_silence="unknown", signal_window=1.0, reward_window=1.0
                 )
                 one = served.decide(eligible=["a"]).decision_id
                 for at, fact in enumerate(facts):
