@@ -78,7 +78,7 @@ def minimax_lower_bound(setting: Setting) -> LowerBound:
 
 
 def conjectured_order(setting: Setting) -> float:
-    """Return sqrt((Gamma + 1) K S T) + D, which [Vernade2020, Sec. 6] conjectures to be possible.
+    """Return sqrt((Gamma + 1) K S T) + D, which [Vernade2020, Sec. 4.3] conjectures to be possible.
 
     With S = 2 (Gamma + 1) and D + 1 = T / (Gamma + 1) every policy pays T / 2, which is more.
     """
