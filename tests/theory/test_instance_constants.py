@@ -301,7 +301,7 @@ def test_signals_that_are_all_worth_the_best_value_are_not_lifted_by_rounding() 
 @pytest.mark.parametrize("tiny", [1e-4, 1e-9, 1e-12, 1e-14, 1e-16])
 def test_an_entry_that_vanishes_from_a_worse_action_leaves_a_free_signal(tiny: float) -> None:
     theta = [0.9, 0.1, 0.3]
-    found = instance_constant([[1.0, 0.0, 0.0], [0.0, 1.0 - tiny, tiny], [0.0, 1.0, 0.0]], theta)
+    found = instance_constant(np.array([[1, 0, 0], [0, 1.0 - tiny, tiny], [0, 1, 0]]), theta)
     limit = instance_constant([[1, 0, 0], [0, 1, 0], [0, 1, 0]], theta)
     assert found.value == pytest.approx(limit.value, rel=0.02 + 3.0 * tiny)
     assert found.upper - found.lower <= 1e-8 * found.upper

@@ -40,7 +40,8 @@ def reproduce(
     """Reproduce the paper: all figures and claims, or the FIGURES named.
 
     Writes a report (index.html), every figure as PNG and SVG and every table as CSV. Finished
-    runs are kept in a cache, so a second call takes seconds.
+    runs are kept in a cache, so a second call takes seconds. `long-run`, which takes many minutes,
+    runs only where it is named.
     """
     from foretell.studies.paper import chosen_studies
 

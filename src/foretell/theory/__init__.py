@@ -1,4 +1,4 @@
-"""What is promised: the theorems of [Vernade2020] with explicit constants, and their windows.
+"""What is promised and what is possible: the theorems of [Vernade2020] with explicit constants.
 
 >>> from foretell.theory import Setting, switching_bound
 >>> paper = Setting(horizon=8000, actions=4, signals=3, switches=3, delay=500)
@@ -6,7 +6,7 @@
 True
 """
 
-from foretell.theory.bounds import Bound, s_free_bound, stationary_bound, switching_bound
+from foretell.theory.bounds import Bound, stationary_bound, switching_bound
 from foretell.theory.gaps import Difficulty, bad_probabilities, difficulty, gaps
 from foretell.theory.horizon import first_useful_horizon
 from foretell.theory.instance_constants import InstanceConstant, instance_constant
@@ -19,6 +19,7 @@ from foretell.theory.lower_bounds import (
 from foretell.theory.measured import paid_regret, paid_widths, stable_rounds
 from foretell.theory.problem_dependent import BadRounds, bad_rounds, problem_dependent_bound
 from foretell.theory.radius_constants import law_radius_constant, theta_radius_constant
+from foretell.theory.s_free import s_free_bound
 from foretell.theory.setting import Constants, Setting
 from foretell.theory.terms import Terms
 from foretell.theory.tuning import (

@@ -11,9 +11,8 @@ a policy that is told the switches and restarts pays, in a segment of l rounds, 
 The first line is the argument of [Auer2002nonstochastic, Thm. 5.1], which has 1/20 for c_K. The
 constant 1/27 of [Lattimore2020, Thm. 15.2] is for Gaussian rewards and does not apply on [0, 1].
 
-Signals help against the second line alone, and only while their number is small: where a segment
-has signals that were never seen before, what they mean is not known before their first reward.
-This is `minimax_lower_bound`, derived in `docs/explanation/what-is-possible.md`.
+Signals help against the second line alone, and not where a segment has signals never seen before:
+`minimax_lower_bound`, derived in `docs/explanation/what-is-possible.md`.
 """
 
 from __future__ import annotations
@@ -61,10 +60,9 @@ def lower_bound(setting: Setting) -> LowerBound:
 def minimax_lower_bound(setting: Setting) -> LowerBound:
     """Bound from below the worst expected regret of every policy, whatever it uses.
 
-    Two problems. One has two signals worth 0 and 1: the signal is the reward, and finding the best
-    action again in every segment costs what it costs without delay. The other has min{S // 2,
-    Gamma + 1} segments with two fresh signals each, of which a coin says which is worth 1: the
-    first D + 1 rounds of each segment cost 1/2.
+    In one problem the signal is the reward, and finding the best action again in every segment
+    costs what it costs without delay. The other has min{S // 2, Gamma + 1} segments with two fresh
+    signals each, and a coin says which is worth 1: the first D + 1 rounds of each cost 1/2.
 
     >>> from foretell.theory import Setting
     >>> threat = minimax_lower_bound(
@@ -80,10 +78,9 @@ def minimax_lower_bound(setting: Setting) -> LowerBound:
 
 
 def conjectured_order(setting: Setting) -> float:
-    """Return sqrt((Gamma + 1) K S T) + D, which [Vernade2020, Sec. 6] conjectures to be possible.
+    """Return sqrt((Gamma + 1) K S T) + D, which [Vernade2020, Sec. 4.3] conjectures to be possible.
 
-    With S = 2 (Gamma + 1) and D + 1 = T / (Gamma + 1) every policy pays T / 2, which is more for
-    long horizons: S is real in the delay's term. In the other term it is not needed.
+    With S = 2 (Gamma + 1) and D + 1 = T / (Gamma + 1) every policy pays T / 2, which is more.
     """
     sizes = (setting.switches + 1) * setting.actions * setting.signals
     return math.sqrt(sizes * setting.horizon) + setting.delay

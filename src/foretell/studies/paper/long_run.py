@@ -28,6 +28,10 @@ CHECKPOINTS = tuple(int(rounds) - 1 for rounds in np.geomspace(DECADES[0], HORIZ
 SIGNALS: tuple[Spec, ...] = (NsdKl(level="ln t"), NsdPsrl())
 BLIND: tuple[Spec, ...] = (KlUcb(), Ts())
 SHORT = {str(spec): spec.name for spec in (*SIGNALS, *BLIND)} | {str(SIGNALS[0]): "nsd-kl, ln t"}
+DEFINITION = (
+    "the regret per ln T over the last decade is below the constant of Lai and Robbins, at the "
+    "upper end of its interval, in both problems"
+)
 PROBLEMS: dict[str, Scenario] = {
     "the paper's law": scenario("paper-stationary", delay=0),
     "a signal that the best action never shows": Scenario(
@@ -53,7 +57,7 @@ def _charts(results: Results) -> list[Chart]:
         constant = _constant(problem)
         lines = []
         for words, spec, value, colour in (
-            ("slope C, with signals", SIGNALS[0], constant.value, "#222222"),
+            ("slope C, with signals", SIGNALS[1], constant.value, "#222222"),
             ("slope of Lai and Robbins, rewards only", BLIND[0], constant.rewards_only, "#767676"),
         ):
             x = np.array(DECADES, float)
@@ -67,8 +71,8 @@ def _charts(results: Results) -> list[Chart]:
             "long-run",
             "Regret over ten million rounds, and the slopes that are possible",
             "Mean regret with 95 % bands against the logarithm of the round. The dotted lines have "
-            "the slope of the constants; only their slope means something, and each is drawn to "
-            "end where one policy does.",
+            "the slope of the constants; only their slope means something, and they are drawn to "
+            "end where nsd-psrl and kl-ucb do.",
             tuple(axes(problem) for problem in PROBLEMS),
             log_x=True,
         )
@@ -112,8 +116,9 @@ STUDY = Study(
     "What signals are worth in the long run",
     "Stationary problems without delay. Whoever ignores the signals pays at least the constant of "
     "Lai and Robbins per ln T in the long run, whoever uses them at least C, which is 4.4 and 2.1 "
-    "times smaller here. Sampling approaches its slope from below, optimism from above; a slope "
-    "below the constant at a finite horizon contradicts nothing.",
+    "times smaller here. Sampling comes close to C in both. Optimism does where the best action "
+    "shows every signal; where it does not, it pays for two uncertainties at once. A slope below "
+    "the constant at a finite horizon contradicts nothing.",
     tuple(
         Panel(name, world, (*SIGNALS, *BLIND), HORIZON, MOST_RUNS, CHECKPOINTS)
         for name, world in PROBLEMS.items()
@@ -121,13 +126,21 @@ STUDY = Study(
     _charts,
     (
         Claim(
-            "below-the-blind",
-            "Policies that use signals pay less per ln T than is possible without signals.",
+            "sampling-below-the-blind",
+            "Sampling with signals pays less per ln T than is possible without signals.",
             "ours",
-            "the regret per ln T over the last decade is below the constant of Lai and Robbins, at "
-            "the upper end of its interval, in both problems",
+            DEFINITION,
             _below_the_blind,
-            lambda r: (r, SIGNALS),
+            lambda r: (r, SIGNALS[1:]),
+            lambda r: (r, BLIND[:1]),
+        ),
+        Claim(
+            "optimism-below-the-blind",
+            "Optimism with signals pays less per ln T than is possible without signals.",
+            "ours",
+            DEFINITION,
+            _below_the_blind,
+            lambda r: (r, SIGNALS[:1]),
             lambda r: (r, BLIND[:1]),
         ),
     ),
