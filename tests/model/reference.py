@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foretell.policies.registry import policy, start
-from foretell.policies.verbs import credit, observe, play
+from foretell.policies.verbs import credit, has, observe, play, unplay
 from foretell.types import Problem
 
 GRID = 10_000
@@ -136,6 +136,8 @@ class Reference:
         state = start(policy(self.policy), Problem(self.actions, self.signals))
         for t, decision in enumerate(self.decisions):
             play(state, t, decision.action)
+            if is_void(decision) and has(unplay, state):
+                unplay(state, t, decision.action)
         for t, decision in enumerate(self.decisions):
             signal, reward = self.signal(decision, now), self.reward(decision, now)
             if signal is not None:

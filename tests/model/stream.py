@@ -12,7 +12,7 @@ from typing import Any
 
 from foretell.policies.registry import policy, start
 from foretell.policies.state import grow
-from foretell.policies.verbs import credit, has, observe, play, uncredit
+from foretell.policies.verbs import credit, has, observe, play, uncredit, unplay
 from foretell.types import Problem
 from tests.model.reference import Decision, FeedbackEvent, Reference, is_void
 
@@ -74,10 +74,17 @@ class Life:
         one, delivered = self.now.decisions[t], self.delivered[t]
         if event.kind == "void" and not is_void(one):
             waits = self.now.signal_silence == "default"
-            delivered.void |= not (delivered.read if waits else self._timely_signals(t))
+            in_time = not (delivered.read if waits else self._timely_signals(t))
+            delivered.void |= in_time
+            if in_time and delivered.signal is None:
+                self._unplay(t)
         one.events.append(event)
         self._pay(t)
         self._read_on()
+
+    def _unplay(self, t: int) -> None:
+        if has(unplay, self.state):
+            unplay(self.state, t, self.now.decisions[t].action)
 
     def grow(self, actions: int) -> None:
         known, self.now.actions = self.now.actions, actions
@@ -99,6 +106,8 @@ class Life:
             )
             waiting = not delivered.read
             delivered.void = is_void(one)
+            if delivered.void:
+                self._unplay(t)
             if delivered.read:
                 delivered.since = len(one.events)
                 delivered.signal, delivered.reward = self._outcome(t)

@@ -251,7 +251,7 @@ class Campaign:
         after = self._move(running, before)
         self._count_feedback(event)
         if running.void and not was_void:
-            self._void(running, after.delivered)
+            self._void(running, read=not self.undoes and _was_read(running, after.delivered))
         self.counters.count("parked", running.reward.unmatched - unmatched)
         self.counters.count("late", running.is_late(record))
 
@@ -278,10 +278,10 @@ class Campaign:
         self.counters.count("revisions", after.unread - before.unread)
         return after
 
-    def _void(self, running: Running, delivered: Outcome) -> None:
-        """Count a decision that was never shown; the policy need not wait for its signal."""
+    def _void(self, running: Running, *, read: bool) -> None:
+        """Count a decision that was never shown; the policy does not wait for its signal then."""
         self.counters.void(running.decided_at)
-        if delivered[0] is None and has(unplay, self.state):
+        if not read and has(unplay, self.state):
             unplay(self.state, running.rank, running.action)
 
     def _deliver(self, running: Running, before: Outcome, after: Outcome) -> None:
@@ -355,7 +355,7 @@ class Campaign:
         self._deliver(running, nothing, delivered)
         self._count(running, nothing, outcome)
         if running.void:
-            self._void(running, delivered)
+            self._void(running, read=False)
         self.counters.count("parked", running.reward.unmatched)
         return len(feedback)
 
@@ -382,6 +382,11 @@ class Campaign:
         for counted in (self.counters.seen, self.counters.paid, self.counters.grains):
             digest.update(counted.tobytes())
         return digest.hexdigest()[:32]
+
+
+def _was_read(running: Running, delivered: Outcome) -> bool:
+    """Return whether a stream has read the signal of a decision that is void now, or will."""
+    return not running.void_in_time or delivered[0] is not None
 
 
 def _turn(turn: tuple[int, int, Running | None]) -> tuple[int, int]:
