@@ -90,7 +90,7 @@ def routes_markdown() -> str:
     """Return every operation of the service as a table."""
     rows = ["| operation | scope | what it does |", "|---|---|---|"]
     rows += [
-        f"| `{one.method} {one.path.replace(':path}', '}')}` "
+        f"| `{one.method} {one.path.replace(':unit}', '}')}` "
         f"| {one.scope or 'no key'} | {one.summary} |"
         for one in OPERATIONS
     ]

@@ -57,7 +57,7 @@ def test_a_setting_is_in_the_page_on_the_service(setting: Any) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
 def test_a_route_is_in_the_reference(operation: Any) -> None:
     page = (DOCS / "reference" / "api.md").read_text("utf-8")
-    path = operation.path.replace(":path}", "}")
+    path = operation.path.replace(":unit}", "}")
     assert f"`{operation.method} {path}`" in page
 
 

@@ -61,6 +61,10 @@ class Machine:
         return self.time + self.wrong_by
 
 
+FOLD_SECONDS = 300.0
+"""Seconds after which a fold has failed, however busy the machine is."""
+
+
 class Served:
     """A server without its web face: every call is awaited until it is durable."""
 
@@ -198,7 +202,8 @@ class Served:
 
     def campaign(self, name: str = "c") -> Campaign:
         """Return a campaign with every window closed that is due."""
-        self.run(self.engine.settled())
+        head = self.engine.runtime.log.now()
+        assert self.run(self.engine.fold.reached(head, FOLD_SECONDS))
         return self.engine.runtime.by_name[name].campaign
 
     def state(self, name: str = "c") -> Any:

@@ -111,7 +111,13 @@ def test_a_change_of_a_rule_is_a_logged_refit(
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [*ORDER_FREE, "nsd-adaptive", "nsd-kl-glr"])
 @pytest.mark.parametrize(
-    "change", [{"signal_window": 99.0}, {"reward_window": 99.0}, {"signal_window": 9.0}], ids=str
+    "change",
+    [
+        {"signal_window": 99.0, "reward_window": 99.0},
+        {"reward_window": 99.0},
+        {"signal_window": 9.0, "reward_window": 9.0},
+    ],
+    ids=str,
 )
 def test_a_longer_window_does_not_open_what_has_closed(
     tmp_path: Path, policy: str, change: dict[str, Any]

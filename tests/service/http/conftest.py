@@ -117,7 +117,7 @@ def check_problem(answer: Any, status: int, name: str) -> None:
 def send(
     served: Served, operation: Operation, headers: dict[str, str], decision: str | None = None
 ) -> Any:
-    path = operation.path.replace("{unit:path}", "u1")
+    path = operation.path.replace("{unit:unit}", "u1")
     for name, value in {
         "campaign": "hero",
         "action": "a",

@@ -60,7 +60,7 @@ def test_a_body_larger_than_the_budget_is_paid_for_later() -> None:
     clock = Clock()
     admission = Admission(Limits(key_bytes=1000), clock)
     use = admission.enter(WEB)
-    admission.take_body(use, bytes(6500))
+    use.take(6500)
     with pytest.raises(OverBudget, match="bytes of bodies, 1000 a second") as refused:
         admission.enter(WEB)
     assert refused.value.retry_after == 6

@@ -19,7 +19,7 @@ def test_every_operation_is_described(served: Served) -> None:
     document = served.client.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     for operation in OPERATIONS:
-        path = document["paths"][operation.path.replace(":path", "")]
+        path = document["paths"][operation.path.replace(":unit", "")]
         described = path[operation.method.lower()]
         assert described["operationId"] == operation.name
         assert bool(described["security"]) == (operation.scope is not None)

@@ -20,6 +20,6 @@ def test_unknown_addresses_are_404_and_wrong_methods_405(served: Served) -> None
 def test_nothing_is_kept_by_caches(served: Served) -> None:
     served.call("POST", "/v1/campaigns", json=CAMPAIGN)
     for operation in OPERATIONS:
-        path = operation.path.replace("{campaign}", "hero").replace("{unit:path}", "u")
+        path = operation.path.replace("{campaign}", "hero").replace("{unit:unit}", "u")
         answer = served.call(operation.method, path)
         assert answer.headers["cache-control"] == "no-store", path

@@ -95,7 +95,7 @@ def test_every_other_refusal_is_a_sentence(served: Served) -> None:
 
 def check_refusals(served: Served, operation: Operation) -> None:
     unknown = {"campaign": "heros", "action": "z", "decision": "d" * 60, "key_id": "z", "secret": 9}
-    path = operation.path.replace("{unit:path}", "u").format(**unknown)
+    path = operation.path.replace("{unit:unit}", "u").format(**unknown)
     answers = [
         served.call(operation.method, path, content=b"{}", headers={"Content-Type": "text/plain"}),
         served.call(operation.method, f"{path}?limt=x", content=b"", headers=JSON),

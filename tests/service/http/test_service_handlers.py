@@ -97,7 +97,7 @@ PLACES = ["scratch_folder", "restore", "backup", "export"]
         (errno.EFBIG, 507, "there is no room for the copy"),
         (errno.EROFS, 507, "make its folder writable"),
         (errno.EMFILE, 503, "try again soon"),
-        (errno.EIO, 500, "the service failed"),
+        (errno.EIO, 503, "try again soon"),
     ],
 )
 def test_a_copy_that_cannot_be_written_is_said(

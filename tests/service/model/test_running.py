@@ -32,6 +32,7 @@ from foretell.service.model.outcome import (
     correction_order,
     lacks_target,
     outcome_of,
+    reward_ids,
     rewards,
     signals,
     total_reward,
@@ -139,8 +140,11 @@ def test_it_is_what_all_records_say_at_once(case: Case) -> None:
             assert running.outcome(closed) == outcome_of(rules, known, closed)
         rewarded = rewards(known.feedback, 1)
         assert running.reward.total == total_reward(rewarded)
+        known_ids = reward_ids(rewarded)
         assert running.reward.unmatched == sum(
-            lacks_target(one.event, rewarded) for one in rewarded if isinstance(one.event, Feedback)
+            lacks_target(one.event, known_ids)
+            for one in rewarded
+            if isinstance(one.event, Feedback)
         )
         if records.rank < refit.rounds:
             before, now = known.before(refit.position), moment(refit.position)

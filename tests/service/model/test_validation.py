@@ -89,13 +89,12 @@ def test_what_is_no_json_is_said_in_words(body: bytes, said: str) -> None:
     assert said in str(problem)
 
 
-def test_many_errors_are_counted_and_the_first_ones_named() -> None:
+def test_of_many_errors_the_first_ones_are_named() -> None:
     body = json.dumps({**BODIES[protocol.NewCampaign], "actions": [3] * 5000}).encode()
     problem = refused(protocol.NewCampaign, body)
     assert problem is not None
     assert len(problem.errors) == MAX_ERRORS
-    assert str(problem).startswith("5000 things are wrong: actions[0] must be a name")
-    assert str(problem).endswith("; and 4980 more")
+    assert str(problem).startswith("more than 20 things are wrong: actions[0] must be a name")
 
 
 @pytest.mark.parametrize("body", [b"[]", b"3", b"null", b'"x"', b"[{}]"])

@@ -23,6 +23,8 @@ from foretell.service.reports.summary import campaign_report
 LATEST_DECISIONS = 5000
 """Decisions from which delays are read."""
 DECISIONS_PER_READ = 64
+LONG_HISTORY = 200
+"""Events about one decision from which on its history is not made in the event loop."""
 EXPORT_PAGE = 500
 """Records that an export reads at a time."""
 
@@ -82,7 +84,10 @@ class Queries:
         records = found[0]
         policy = await runtime.policy_at(active.number, records.decided.config)
         context = await runtime.log.context(records.number)
-        return decision_history(decision_id, active, records, context, policy)
+        told = (decision_id, active, records, context, policy)
+        if len(records.feedback) > LONG_HISTORY:
+            return await asyncio.to_thread(decision_history, *told)
+        return decision_history(*told)
 
     async def record_page(self, name: str, after: int = 0, limit: int = 100) -> protocol.RecordPage:
         """Return records of a campaign's log after a record."""

@@ -16,6 +16,9 @@ from foretell.service.http.responses import encode
 from foretell.service.model.errors import OverBudget, Overloaded
 from foretell.service.model.keys import Caller
 
+MAX_HELD_BYTES = 64 << 20
+"""Bytes of bodies that are not whole yet, of all requests but those of administrators."""
+
 
 class Bucket:
     """What is left of a budget."""
@@ -46,17 +49,39 @@ class Bucket:
         self._left -= amount
 
 
+class HeldBytes:
+    """The bytes of all bodies that are not whole yet."""
+
+    __slots__ = ("size",)
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.size = 0
+
+
 class KeyUse:
     """What the requests of one key take."""
 
-    __slots__ = ("bytes", "context", "in_flight", "requests")
+    __slots__ = ("_held", "bytes", "context", "in_flight", "requests")
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, held: HeldBytes) -> None:
         """Begin with full budgets, where there are any."""
+        self._held = held
         self.in_flight = 0
         self.requests = _bucket(limits.key_requests, "requests")
         self.bytes = _bucket(limits.key_bytes, "bytes of bodies")
         self.context = _bucket(limits.key_context, "bytes of stored context")
+
+    def take(self, size: int) -> None:
+        """Take the bytes of a part of a body, whatever becomes of it."""
+        if self.bytes is not None:
+            self.bytes.take(size)
+
+    def hold(self, size: int) -> None:
+        """Hold a part of a body that is not whole yet, or raise; less than 0 gives it back."""
+        self._held.size += size
+        if size > 0 and self._held.size > MAX_HELD_BYTES:
+            raise Overloaded("too many bodies are being sent slowly: try again soon")
 
 
 def _bucket(rate: float | None, what: str) -> Bucket | None:
@@ -71,6 +96,7 @@ class Admission:
         self._limits = limits
         self._clock = clock
         self._in_flight = 0
+        self._held = HeldBytes()
         self._of_key: dict[str, KeyUse] = {}
         self.has_budgets = any((limits.key_requests, limits.key_bytes, limits.key_context))
 
@@ -78,7 +104,7 @@ class Admission:
         """Let a request of a key in, or raise; whoever is let in must leave."""
         use = self._of_key.get(caller.author.id)
         if use is None:
-            use = self._of_key[caller.author.id] = KeyUse(self._limits)
+            use = self._of_key[caller.author.id] = KeyUse(self._limits, self._held)
         if use.in_flight >= self._limits.in_flight_per_key:
             raise Overloaded(
                 f"{use.in_flight} requests of this key are being served, and no more are at once: "
@@ -104,11 +130,6 @@ class Admission:
         if use.requests is not None:
             use.requests.check(now)
             use.requests.take(1)
-
-    def take_body(self, use: KeyUse, body: bytes) -> None:
-        """Take the bytes of a body that was read."""
-        if use.bytes is not None:
-            use.bytes.take(len(body))
 
     def take_context(self, use: KeyUse, context: object) -> None:
         """Take the bytes that a context will be stored with, or raise."""

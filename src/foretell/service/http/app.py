@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from time import perf_counter
 
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,6 +25,15 @@ from foretell.service.http.responses import encode, request_id, send_response
 from foretell.service.http.routes import OPERATIONS
 from foretell.service.logging import log_request
 from foretell.service.model.errors import LogUnavailable, NotFound
+
+
+class UnitConvertor(StringConvertor):
+    """Any text at the end of a path: Starlette's own would leave out a line end."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("unit", UnitConvertor())
 
 
 def app(engine: Engine, limits: Limits | None = None, metrics: Metrics | None = None) -> Router:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -80,8 +80,22 @@ async def next_message(receive: Receive) -> Message:
     return message
 
 
+class BodyMeter(Protocol):
+    """Counts what comes of bodies."""
+
+    def take(self, size: int) -> None:
+        """Take the bytes of a part of a body, whatever becomes of it."""
+
+    def hold(self, size: int) -> None:
+        """Hold a part of a body that is not whole yet, or raise; less than 0 gives it back."""
+
+
 async def read_body(
-    receive: Receive, headers: HeaderMap, limit: int, values: int = MAX_VALUES
+    receive: Receive,
+    headers: HeaderMap,
+    limit: int,
+    values: int = MAX_VALUES,
+    meter: BodyMeter | None = None,
 ) -> bytes:
     """Read a whole body of at most `limit` bytes, with at most so many values in it."""
     length = headers.get(b"content-length", b"0")
@@ -93,8 +107,10 @@ async def read_body(
     if message["type"] != "http.request":
         raise ClientDisconnected
     body: bytes = message.get("body", b"")
+    if meter is not None:
+        meter.take(len(body))
     if message.get("more_body", False):
-        body = await _read_rest(receive, body, limit, values)
+        body = await _read_rest(receive, body, limit, values, meter)
     elif len(body) > values and _count_marks(body) > values:
         raise _too_many(values)
     if len(body) > limit:
@@ -102,19 +118,29 @@ async def read_body(
     return body
 
 
-async def _read_rest(receive: Receive, body: bytes, limit: int, values: int) -> bytes:
+async def _read_rest(
+    receive: Receive, body: bytes, limit: int, values: int, meter: BodyMeter | None
+) -> bytes:
     """Read on; each part is looked at when it comes, so that no body takes long at its end."""
-    parts, size, marks, more = [body], len(body), _count_marks(body), True
-    while more and size <= limit:
-        message = await next_message(receive)
-        part = message.get("body", b"")
-        parts.append(part)
-        size += len(part)
-        marks += _count_marks(part)
-        if marks > values:
-            raise _too_many(values)
-        more = message.get("more_body", False)
-    return b"".join(parts)
+    parts, size, marks, more, held = [body], len(body), _count_marks(body), True, 0
+    try:
+        while more and size <= limit:
+            message = await next_message(receive)
+            part = message.get("body", b"")
+            if meter is not None:
+                meter.take(len(part))
+                held += len(part)
+                meter.hold(len(part))
+            parts.append(part)
+            size += len(part)
+            marks += _count_marks(part)
+            if marks > values:
+                raise _too_many(values)
+            more = message.get("more_body", False)
+        return b"".join(parts)
+    finally:
+        if meter is not None:
+            meter.hold(-held)
 
 
 def _count_marks(part: bytes) -> int:

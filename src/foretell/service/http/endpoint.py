@@ -31,6 +31,8 @@ from foretell.service.model.keys import Caller
 HeaderList = Sequence[tuple[bytes, bytes]]
 CLIENT_GONE = 499
 """The status under which a request is counted whose client went away before its answer."""
+SLOW_BODY_SECONDS = 0.5
+"""A key is checked again after a body that took longer: it may have been revoked."""
 UNUSABLE_STATUSES = frozenset({400, 404, 413, 415, 422})
 """Those of a report that would be `rejected` in a batch."""
 
@@ -71,6 +73,8 @@ class Endpoint:
                 body = None
                 if operation.request is not None:
                     body = await self._body(headers, receive, use)
+                    if caller is not None and perf_counter() - began > SLOW_BODY_SECONDS:
+                        self._let_in(headers, scope["headers"], params)
                 context = RequestContext(
                     state, state.engine, params, scope, body, query, receive, caller
                 )
@@ -118,9 +122,7 @@ class Endpoint:
         operation, admission = self._operation, self._state.admission
         if operation.reads == "stream":
             return check_media(headers, operation.media)
-        body = await read_body(receive, headers, self._limit, self._values)
-        if use is not None and admission.has_budgets:
-            admission.take_body(use, body)
+        body = await read_body(receive, headers, self._limit, self._values, use)
         if not body and operation.optional:
             return operation.request()
         media = check_media(headers, operation.media)

@@ -66,7 +66,7 @@ def openapi_document(operations: Sequence[Operation]) -> dict[str, Any]:
     schemas = _Schemas(operations)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
-        path = operation.path.replace(":path}", "}")
+        path = operation.path.replace(":unit}", "}")
         paths.setdefault(path, {})[operation.method.lower()] = _describe(operation, schemas)
     return {
         "openapi": "3.1.0",
@@ -135,7 +135,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
             "schema": msgspec.json.schema(kind),
         }
         for name, (kind, about) in _PARAMETERS.items()
-        if f"{{{name}}}" in operation.path.replace(":path}", "}")
+        if f"{{{name}}}" in operation.path.replace(":unit}", "}")
     ]
     if operation.query is not None:
         schema = msgspec.json.schema(operation.query)

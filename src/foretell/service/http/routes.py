@@ -213,7 +213,7 @@ _CAMPAIGNS = (
     Operation(
         "erase_unit",
         "DELETE",
-        f"{CAMPAIGN}/units/{{unit:path}}",
+        f"{CAMPAIGN}/units/{{unit:unit}}",
         handlers.erase_unit,
         "Forget a unit: its decisions stay, and name nobody.",
         (Success(200, "How many decisions named it.", protocol.ErasedUnit),),

@@ -37,6 +37,8 @@ STAGE_FIELDS = {
     "default_reward": (-1, "default"),
 }
 """The fields of requests and answers that describe a stage: which stage, and what of it."""
+MAX_REWARD = 1e100
+"""The largest reward: so many of them that a sum has no number never come."""
 REFIT_FIELDS = ("policy", "reward_range", *STAGE_FIELDS)
 """A change of one of these needs a refit."""
 
@@ -274,6 +276,12 @@ def _number_errors(config: CampaignConfig) -> Iterator[FieldError]:
     except InvalidInput as error:
         yield FieldError("reward_range", f"reward_range cannot be used: {error}")
     else:
+        if max(-low, high) > MAX_REWARD:
+            yield FieldError(
+                "reward_range",
+                f"reward_range must lie within {-MAX_REWARD:g} and {MAX_REWARD:g}, got "
+                f"[{low:g}, {high:g}]: give what rewards really are",
+            )
         if not low <= default <= high:
             yield FieldError(
                 "default_reward",

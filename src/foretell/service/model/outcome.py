@@ -180,10 +180,15 @@ def correction_order(record: Record) -> tuple[int, str]:
     return record.recorded_at if event.occurred is None else event.occurred, event.event_id
 
 
-def lacks_target(event: Feedback, rewarded: Sequence[Record]) -> bool:
-    """Return whether an event corrects a reward that is not among the rewards."""
-    return event.target is not None and all(
-        one.event.event_id != event.target or one.event.verb_index != OBSERVED
-        for one in rewarded
-        if isinstance(one.event, Feedback)
-    )
+def reward_ids(rewarded: Iterable[Record]) -> set[str]:
+    """Return the ids of rewards, which corrections may name."""
+    return {
+        record.event.event_id
+        for record in rewarded
+        if isinstance(record.event, Feedback) and record.event.verb_index == OBSERVED
+    }
+
+
+def lacks_target(event: Feedback, rewarded: set[str]) -> bool:
+    """Return whether an event corrects a reward that is not among those with these ids."""
+    return event.target is not None and event.target not in rewarded

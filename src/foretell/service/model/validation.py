@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import singledispatch
+from itertools import islice
 from typing import Any, NoReturn, TypeAlias
 
 import msgspec
@@ -71,14 +72,14 @@ def refuse(errors: Iterable[FieldError]) -> NoReturn:
         raise Unusable("the body cannot be used: compare it with what /docs says about it")
     sentence = found[0].detail
     if len(found) > 1:
-        left = f"; and {len(found) - MAX_ERRORS} more" if len(found) > MAX_ERRORS else ""
+        count = f"more than {MAX_ERRORS}" if len(found) > MAX_ERRORS else str(len(found))
         details = "; ".join(one.detail for one in found[:MAX_ERRORS])
-        sentence = f"{len(found)} things are wrong: {details}{left}"
+        sentence = f"{count} things are wrong: {details}"
     raise Unusable(sentence, errors=found[:MAX_ERRORS])
 
 
 def field_errors(kind: Any, value: Any) -> list[FieldError]:
-    """Return what keeps plain values from being of a type.
+    """Return what keeps plain values from being of a type, and no more of it than is told.
 
     >>> from foretell.protocol import ActionPatch
     >>> field_errors(ActionPatch, {"status": "retire"})[0].detail
@@ -86,7 +87,7 @@ def field_errors(kind: Any, value: Any) -> list[FieldError]:
     >>> field_errors(ActionPatch, {"statut": "paused"})[0].detail
     "there is no field 'statut': did you mean 'status'?"
     """
-    return list(_errors(inspect.type_info(kind), value, ""))
+    return list(islice(_errors(inspect.type_info(kind), value, ""), MAX_ERRORS + 1))
 
 
 def query_errors(kind: Any, values: dict[str, str]) -> list[FieldError]:

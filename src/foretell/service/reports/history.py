@@ -25,7 +25,14 @@ from foretell.service.model.events import (
     SecretWithdrawn,
     Stage,
 )
-from foretell.service.model.outcome import Rules, is_void, lacks_target, outcome_of, rewards
+from foretell.service.model.outcome import (
+    Rules,
+    is_void,
+    lacks_target,
+    outcome_of,
+    reward_ids,
+    rewards,
+)
 from foretell.service.model.timestamps import format_timestamp
 
 
@@ -41,6 +48,7 @@ def decision_history(
     rules, decided_at = campaign.rules, records.decided_at
     outcome = outcome_of(rules, records, rules.closed_by(decided_at, campaign.as_of))
     made = Record(records.number, active.number, records.number, decided)
+    rewarded = reward_ids(rewards(records.feedback, len(rules.stages) - 1))
     return protocol.DecisionHistory(
         decision_id=decision_id,
         campaign=config.name,
@@ -61,17 +69,19 @@ def decision_history(
         events=[
             _history_event(config, made, "accepted"),
             *(
-                _history_event(config, record, _status(rules, records, record))
+                _history_event(config, record, _status(rules, records, record, rewarded))
                 for record in records.feedback
             ),
         ],
     )
 
 
-def _status(rules: Rules, records: DecisionRecords, record: Record) -> protocol.ReceiptStatus:
+def _status(
+    rules: Rules, records: DecisionRecords, record: Record, rewarded: set[str]
+) -> protocol.ReceiptStatus:
     event = record.event
     assert isinstance(event, Feedback)  # noqa: S101  (only feedback is about a decision)
-    if lacks_target(event, rewards(records.feedback, len(rules.stages) - 1)):
+    if lacks_target(event, rewarded):
         return "parked"
     late = record.recorded_at >= rules.due(event.stage, records.decided_at)
     return "late" if late and not is_void(record) else "accepted"
