@@ -94,6 +94,14 @@ def refuse_stopped(config: CampaignConfig) -> None:
         )
 
 
+def why_not_deciding(config: CampaignConfig) -> str:
+    """Return why a campaign that does not run decides nothing, and what to do."""
+    if config.status == "stopped":
+        return f"the campaign {config.name!r} is stopped, for good: make another to decide"
+    status = "a draft" if config.status == "draft" else config.status
+    return f"the campaign {config.name!r} is {status}: start it to decide"
+
+
 def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfig, list[str]]:
     """Return a changed configuration, and the changed fields that need a refit."""
     refuse_stopped(config)

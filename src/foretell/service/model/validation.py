@@ -141,7 +141,7 @@ def _struct_errors(kind: inspect.StructType, value: Any, field: str) -> Iterator
     for name in value:
         if name not in known and kind.forbid_unknown_fields:
             cut = name[:_SHOWN].encode(errors="replace").decode()  # half a surrogate pair
-            yield FieldError(prefix + cut, _unknown(cut, known))
+            yield FieldError(prefix + cut, _unknown(cut, known, kind.cls))
     for name, one in known.items():
         if name in value:
             yield from _errors(one.type, value[name], prefix + name)
@@ -149,8 +149,11 @@ def _struct_errors(kind: inspect.StructType, value: Any, field: str) -> Iterator
             yield _error(prefix + name, f"is missing: send {_words(one.type)}")
 
 
-def _unknown(name: str, known: Iterable[str]) -> str:
+def _unknown(name: str, known: Iterable[str], kind: Any) -> str:
     names = list(known)
+    elsewhere = getattr(kind, "elsewhere", {})
+    if name in elsewhere:
+        return f"there is no field {shown(name)} here: {elsewhere[name]}"
     if not names:
         return f"there is no field {shown(name)}: this body has none, leave it out"
     return str(UnknownName.of("field", name, names))
