@@ -293,7 +293,7 @@ def _number_errors(config: CampaignConfig) -> Iterator[FieldError]:
         yield FieldError(
             "reward_window",
             f"reward_window must be at least the signal_window, as a reward waits for its signal, "
-            f"got {reward:g} s and {signal:g} s: change one of them",
+            f"got {reward:.15g} s and {signal:.15g} s: change one of them",
         )
     if config.explore + config.holdout > 1:
         yield FieldError(

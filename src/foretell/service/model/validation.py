@@ -173,6 +173,11 @@ def _advice(_kind: inspect.Type, _value: Any) -> str | None:
 
 
 @_advice.register
+def _(kind: inspect.Metadata, value: Any) -> str | None:
+    return _advice(kind.type, value)
+
+
+@_advice.register
 def _(kind: inspect.LiteralType, value: Any) -> str | None:
     words = [str(one) for one in kind.values]
     if value in words:
@@ -258,6 +263,13 @@ def _words(_kind: inspect.Type) -> str:
 @_words.register
 def _(kind: inspect.UnionType) -> str:
     return _words(_not_none(kind))
+
+
+@_words.register
+def _(kind: inspect.Metadata) -> str:
+    unit = (kind.extra or {}).get("unit")
+    words = _words(kind.type)
+    return words if unit is None else words.replace("number", f"number of {unit}", 1)
 
 
 @_words.register
