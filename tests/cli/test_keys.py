@@ -48,7 +48,9 @@ def test_keys_are_made_listed_and_revoked_at_a_running_service(tmp_path: Path) -
             (("revoke", web["id"]), "there is no key"),
             (("retire-secret", "1"), "the secret 1 is retired already"),
             (("make", "x", "--scope", "read", "--campaign", "none"), "there is no campaign 'none'"),
-            (("make", "x", "--scope", "read", "--expires", "soon"), "expires_at must be a time"),
+            (("make", "x", "--scope", "read", "--expires", "soon"), "as in 90d, 12h or"),
+            (("make", "x", "--scope", "read", "--expires", "90"), "as in 90d, 12h or 30m, or"),
+            (("retire-secret", "abc"), "'abc' is not a valid number, as foretell keys secrets"),
             (("revoke", listed[0]["id"]), "the last key with the scope admin"),
             (("make", "no spaces", "--scope", "read"), "the name of a key"),
         ]:

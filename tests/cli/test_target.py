@@ -194,7 +194,7 @@ def test_a_refusal_is_shown_and_harms_no_terminal(says: bytes, sentence: str) ->
 def test_what_is_no_address_is_named(url: str) -> None:
     assert asked(url, "keys", "list") == (
         f"a service has an address like 'http://localhost:8000', got {url!r}: "
-        f"give a key on its own, not in the address"
+        f"write the scheme, the host and the port so"
     )
 
 

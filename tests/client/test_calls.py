@@ -41,7 +41,7 @@ def test_only_what_is_given_is_sent() -> None:
     body = b'{"unit":"u","eligible":["b","a"],"decision_key":"k","context":{"page":1}}'
     assert decision_call("home/hero", "u", ("b", "a"), "k", {"page": 1}).body == body
     body = b'{"eligible":["a"],"decision_key":"k","context":{}}'
-    assert decision_call("c", None, "a", "k", {}).body == body
+    assert decision_call("c", None, ["a"], "k", {}).body == body
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,8 @@ def test_a_campaign_without_a_fallback_raises(service: Service, make: Make) -> N
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"url": "localhost:8000"}, "an address like"),
+    ({"url": "localhost:8000"}, "got 'localhost:8000': http:// or https:// is missing in front"),
+    ({"url": "localhost"}, "http:// or https:// is missing in front"),
     ({"url": "ftp://host"}, "an address like"),
     ({"url": None}, "no address of a service was given: name one, as in .*, or set FORETELL_URL"),
     ({"url": 5}, "an address like"),
@@ -192,6 +193,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"key": 5}, "a key is made of"),
     ({"outbox": ""}, "the path of a file, got ''"),
     ({"outbox": 3}, "the path of a file, got 3"),
+    ({"fallback": 5}, r"an action, a mapping .* or a function of \(campaign, eligible\), got 5"),
+    ({"fallback": ""}, "fallback must be an action, .* got ''"),
+    ({"fallback": ["a"]}, "fallback must be an action, .* got"),
+    ({"fallback": {"c": 5}}, "fallback must be an action, .* got"),
 ]
 
 
@@ -211,6 +216,24 @@ ENDLESS.append(ENDLESS)
 def test_what_is_no_json_is_refused(service: Service, make: Make, value: Any) -> None:
     with pytest.raises(InvalidInput, match="sent as JSON"):
         make(service.url).decide("c", context={"x": value})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"context": {1, 2}}, "context must be a mapping of names to values, got {1, 2}"),
+        ({"context": "page"}, "context must be a mapping of names to values, got 'page'"),
+        ({"eligible": "sale"}, "eligible must be a list of actions, got 'sale'"),
+        ({"fallback": 5}, "fallback must be an action"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_before_it_is_sent(
+    service: Service, make: Make, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        make(service.url).decide("c", **arguments)
+    assert service.requests == []
+    assert make(service.url, fallback="pick").decide("c", **arguments).action == "pick"
 
 
 @pytest.mark.parametrize("name", ["", "\ud800", "x" * 70_000, None, 5])

@@ -88,6 +88,42 @@ def test_a_fallback_that_raises_leaves_it_to_the_next_one(
     assert "the fallback for 'c' failed" in caplog.text
     with pytest.raises(Exception, match="there is no campaign"):
         make(service.url, fallback=broken).decide("c")
+    no_action = make(service.url, fallback=lambda campaign, eligible: 5)
+    with pytest.raises(Exception, match="there is no campaign"):
+        no_action.decide("c")
+    assert "must be the name of an action, got 5" in caplog.text
+
+
+def test_dropped_feedback_is_logged_whatever_was_logged_of_fallbacks(
+    service: Service, make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.always = problem(401, detail="the key is not valid")
+    client = make(service.url, fallback="pick")
+    client.decide("c")
+    client.signal(None, "click")
+    assert client.health().last_drop is None
+    for _ in range(3):
+        client.reward("d", "much")
+    lines = [one.getMessage() for one in caplog.records if one.name == "foretell.client"]
+    assert [line.partition(":")[0] for line in lines] == [
+        "fallback for 'c'",
+        "feedback was dropped",
+    ]
+    told = client.health()
+    assert (told.dropped, told.last_drop) == (4, "a reward must be a finite number, got 'much'")
+    assert told.last_drop_at is not None
+
+
+def test_health_says_after_the_end_what_was_rejected(service: Service, make: Make) -> None:
+    service.verdict = lambda event: {"status": "rejected", "detail": "no such decision"}
+    client = make(service.url)
+    for _ in range(3):
+        client.reward("d", 1.0)
+    assert client.flush()
+    client.close()
+    told = client.health()
+    assert (told.queued, told.rejected) == (0, 3)
+    assert "is closed" in (told.trouble or "")
 
 
 VERBS: dict[str, Callable[[Any, Any], Any]] = {
@@ -131,7 +167,7 @@ def test_the_reason_is_logged_once_a_minute(
     assert "fallback for 'home-hero': the service answered 401: the key is not" in line.getMessage()
     monkeypatch.setattr(health, "LOG_SECONDS", 0.0)
     failures = (client._client if isinstance(client, Waiting) else client)._failures
-    failures._next_log = 0.0
+    failures._fallback_lines._next_log = 0.0
     client.decide("home-hero")
     assert "(50 since this was last logged)" in caplog.records[-1].getMessage()
     assert client.fallbacks == 51

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -78,6 +77,9 @@ BAD: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.reward("d", None), "finite number, got None"),
     (lambda c: c.reward("d", 10**400), "finite number, got 1000"),
     (lambda c: c.reward("d", 10**5000), "finite number, got a number of too many digits"),
+    (lambda c: c.reward("d", "1"), "finite number, got '1'"),
+    (lambda c: c.reward("d", True), "finite number, got True"),
+    (lambda c: c.adjust("d", "e", b"1"), "finite number, got b'1'"),
     (lambda c: c.reward("", 1.0), "id of a decision must be a text"),
     (lambda c: c.reward(7, 1.0), "id of a decision must be a text"),
     (lambda c: c.signal("d", ""), "signal must be a text"),
@@ -210,7 +212,7 @@ def test_what_the_service_rejects_is_set_aside_with_the_reason(
         if event["decision_id"] == "forged"
         else {"status": "late"}
     )
-    begun = time.time()
+    begun = datetime.now(UTC)
     client = make(service.url, outbox=tmp_path / "outbox.db")
     with caplog.at_level(logging.WARNING, "foretell.client"):
         client.reward("forged", 1.0, event_id="a")
@@ -220,7 +222,7 @@ def test_what_the_service_rejects_is_set_aside_with_the_reason(
     (rejected,) = client.rejected()
     assert json.loads(rejected.event) == {"decision_id": "forged", "event_id": "a", "value": 1.0}
     assert rejected.reason == "there is no such decision"
-    assert begun <= rejected.at <= time.time()
+    assert begun <= rejected.at <= datetime.now(UTC)
     assert caplog.text.count("there is no such decision") == 1
     assert sum("a" in batch for batch in service.batches()) == 1
     client.close()

@@ -23,7 +23,7 @@ from tests.client.fake_service import Service
 
 WRITER = """
 import sys, foretell
-client = foretell.Client(sys.argv[1], outbox=sys.argv[2], timeout=0.05)
+client = foretell.Client(sys.argv[1], outbox=sys.argv[2], timeout=30)
 for number in range(int(sys.argv[4])):
     client.reward("d", 1.0, event_id=f"{sys.argv[3]}-{number}")
     print(number, flush=True)

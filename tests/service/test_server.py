@@ -66,9 +66,12 @@ def test_the_environment_sets_the_first_key_and_then_nothing_is_printed(tmp_path
     with Server(tmp_path) as server:
         assert server.ask("GET", "/v1/keys")[0] == 200
     assert "ftk_" not in server.said + server.logged()
+    said = "a new database: its first admin key is the one in FORETELL_ADMIN_KEY"
+    assert said in server.logged()
     with Server(tmp_path, FORETELL_ADMIN_KEY="another-key-that-came-too-late") as again:
         assert again.ask("GET", "/v1/keys")[0] == 401
     assert "the admin key of the environment is not valid" in again.logged()
+    assert again.logged().count(said) == 1, "at the first start alone"
 
 
 def ready(folder: Path, command: str) -> tuple[int, str, str]:
@@ -122,12 +125,13 @@ def test_settings_reach_the_server(tmp_path: Path) -> None:
     assert (tmp_path / "named.db").exists()
     lines = [json.loads(line) for line in server.logged().splitlines()]
     assert [line["message"].partition(":")[0] for line in lines] == [
+        "a new database",
         "started",
         "stopping",
         "stopped",
     ]
-    assert lines[0]["db"] == "named.db"
-    assert lines[0]["url"] == server.url
+    assert lines[1]["db"] == "named.db"
+    assert lines[1]["url"] == server.url
 
 
 def test_sigterm_finishes_what_is_in_flight_and_ends_with_0(tmp_path: Path) -> None:
@@ -208,6 +212,7 @@ def test_two_servers_share_neither_a_port_nor_a_database(tmp_path: Path) -> None
         same = foretell("serve", "--port", "0", cwd=tmp_path)
         assert same.returncode == 2
         assert "another process writes to the database 'foretell.db'" in same.stderr
+        assert "stop it, or name another database" in same.stderr
         port = str(urlsplit(server.url).port)
         taken = foretell("serve", "--port", port, "--db", "other.db", cwd=tmp_path)
         assert taken.returncode == 2
@@ -254,7 +259,7 @@ def test_a_first_key_that_cannot_be_used_leaves_no_file(tmp_path: Path) -> None:
     variables = {"FORETELL_ADMIN_KEY": "short"}
     refused = foretell("serve", "--port", "0", cwd=tmp_path, variables=variables)
     assert refused.returncode == 2
-    assert "a key must have at least" in refused.stderr
+    assert "the key in FORETELL_ADMIN_KEY must have at least 24 characters" in refused.stderr
     assert list(tmp_path.iterdir()) == []
 
 

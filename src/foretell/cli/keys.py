@@ -31,6 +31,12 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 Result = TypeVar("Result")
 
 
+class _Number(click.IntRange):
+    """The number of a secret."""
+
+    name = "number, as foretell keys secrets lists them"
+
+
 @click.group()
 def keys() -> None:
     """List, make and revoke keys, and change the secrets that sign decision ids.
@@ -149,7 +155,7 @@ def list_secrets(url: str | None, key: str | None, db: str | None, as_json: bool
 
 
 @keys.command("retire-secret")
-@click.argument("secret", type=click.IntRange(min=0))
+@click.argument("secret", type=_Number(min=0))
 @click.option(
     "--with-ids",
     is_flag=True,
@@ -200,6 +206,11 @@ def _expiry(written: str | None) -> str | None:
     """Return a time from now, as in 90d, as a moment; another time as it was written."""
     span = re.fullmatch(r"(\d{1,5})([dhm])", written or "")
     if span is None:
+        if written is not None and re.match(r"\d{4}-\d", written) is None:
+            raise InvalidInput(
+                f"--expires must be so many days, hours or minutes from now, as in 90d, 12h or "
+                f"30m, or a time as in 2027-01-31T12:00:00Z, got {written!r}"
+            )
         return written
     unit = {"d": "days", "h": "hours", "m": "minutes"}[span[2]]
     return (datetime.now(UTC) + timedelta(**{unit: int(span[1])})).isoformat()

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _COMPARISONS = {
     "same": "built from the log alone, it equals its saved state",
     "differs": "built from the log alone, it DIFFERS from its saved state",
-    "no state": "built from the log alone; there is no sound state to compare it with",
+    "no state": "built from the log alone; no sound state is saved to compare it with, as is usual "
+    "for a new campaign",
     "other version": "built from the log alone; its state is of another version of foretell",
 }
 

@@ -43,7 +43,7 @@ class ServiceAddress(NamedTuple):
         if not _is_address(parsed) or re.search(r"\s", str(url)):
             raise InvalidInput(
                 f"a service has an address like 'http://localhost:8000', got {url!r}: "
-                f"give a key on its own, not in the address"
+                f"{_advice(url, parsed)}"
             )
         headers = {
             "Content-Type": "application/json",
@@ -64,6 +64,15 @@ class ServiceAddress(NamedTuple):
 
         headers = {**self.headers, **call.headers}
         return httpx2.Request(call.method, self.url + call.path, headers=headers, content=call.body)
+
+
+def _advice(url: object, parsed: httpx2.URL) -> str:
+    """Return what to do about what is no address."""
+    if isinstance(url, str) and "://" not in url:
+        return "http:// or https:// is missing in front"
+    if parsed.userinfo or parsed.query or parsed.fragment:
+        return "give a key on its own, not in the address"
+    return "write the scheme, the host and the port so"
 
 
 def _is_address(url: httpx2.URL) -> bool:

@@ -12,12 +12,18 @@ import msgspec
 
 from foretell.client.address import ServiceAddress
 from foretell.client.calls import CallResult, read
-from foretell.client.decision import DecisionMode, Fallback, ServiceDecision, fallback_action
+from foretell.client.decision import (
+    DecisionMode,
+    Fallback,
+    ServiceDecision,
+    checked_fallback,
+    fallback_action,
+)
 from foretell.client.errors import ClientClosed
 from foretell.client.feedback import FeedbackReporter, MakeEvent
 from foretell.client.health import ClientHealth, FallbackLog, utc
 from foretell.client.outbox import Outbox, RejectedEvent
-from foretell.client.sender import Sender
+from foretell.client.sender import Sender, Tally
 from foretell.client.transport import CLOSED, SyncTransport
 from foretell.errors import ForetellError, InvalidInput
 from foretell.protocol import DecisionAnswer
@@ -45,7 +51,7 @@ class BaseClient(FeedbackReporter[EventId]):
         url, key = _or_set(url, "FORETELL_URL"), _or_set(key, "FORETELL_KEY")
         self._address = ServiceAddress.of(url, key)
         self._timeout = timeout
-        self._fallback = fallback
+        self._fallback = checked_fallback(fallback)
         self._path = _outbox_path(outbox)
         self._lock = threading.Lock()
         self._sender: Sender | None = None
@@ -100,13 +106,14 @@ class BaseClient(FeedbackReporter[EventId]):
 
     def _health(self, last_contact: float | None) -> ClientHealth:
         failures = self._failures
-        queued, oldest, rejected, trouble = 0, None, 0, None
+        tally, trouble = Tally(), None
         try:
-            sender = self._running_sender()
-            trouble = None if sender.trouble is None else str(sender.trouble)
-            queued, oldest = sender.count(), sender.outbox.oldest()
-            rejected = sender.outbox.count_rejected()
-            last_contact = max(last_contact or 0.0, sender.transport.last_contact or 0.0) or None
+            sender = self._sender if self._closed else self._running_sender()
+            if sender is not None:
+                trouble = None if sender.trouble is None else str(sender.trouble)
+                last_contact = max(last_contact or 0, sender.transport.last_contact or 0) or None
+                tally = sender.tally()
+            self._check_usable()
         except ForetellError as error:
             trouble = str(error)
         return ClientHealth(
@@ -114,11 +121,13 @@ class BaseClient(FeedbackReporter[EventId]):
             last_fallback=failures.last,
             last_fallback_at=utc(failures.last_at),
             dropped=failures.dropped,
-            queued=queued,
-            oldest_queued_at=utc(oldest),
-            rejected=rejected,
+            queued=tally.queued,
+            oldest_queued_at=utc(tally.oldest),
+            rejected=tally.rejected,
             trouble=trouble,
             last_contact=utc(last_contact),
+            last_drop=failures.last_drop,
+            last_drop_at=utc(failures.last_drop_at),
         )
 
     def _flush(self, timeout: float) -> bool:

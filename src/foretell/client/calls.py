@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from foretell.client.checks import checked_text
+from foretell.client.checks import checked_text, shown
 from foretell.client.errors import ServiceRefused, ServiceUnavailable
 from foretell.errors import InvalidInput
 from foretell.protocol import (
@@ -63,7 +63,16 @@ def decision_call(
     context: dict[str, Any] | None,
 ) -> ApiCall:
     """Return the request for a decision."""
-    actions = [eligible] if isinstance(eligible, str) else cast("list[str] | None", eligible)
+    if isinstance(eligible, str):
+        raise InvalidInput(
+            f"eligible must be a list of actions, got {shown(eligible)}: put it into brackets"
+        )
+    if context is not None and not isinstance(context, Mapping):
+        raise InvalidInput(
+            f"context must be a mapping of names to values, got {shown(context)}: "
+            f"write it as in {{'page': 1}}"
+        )
+    actions = cast("list[str] | None", eligible)
     unit = None if unit is None else checked_text("unit", unit)
     asked = DecisionRequest(unit, actions, decision_key, context)
     return ApiCall("POST", campaign_path(campaign) + "/decisions", json_body(asked))

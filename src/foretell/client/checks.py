@@ -38,7 +38,7 @@ def shown(value: object) -> str:
 def checked_number(value: float) -> float:
     """Return a reward as a float, or raise InvalidInput; NumPy's numbers are taken too."""
     try:
-        plain = float(value)
+        plain = math.nan if isinstance(value, bool | str | bytes | bytearray) else float(value)
     except (TypeError, ValueError, OverflowError):
         plain = math.nan
     if not math.isfinite(plain):

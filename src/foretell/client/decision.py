@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
+from foretell.client.checks import shown
+from foretell.errors import InvalidInput
 from foretell.protocol import Mode
 
 if TYPE_CHECKING:
@@ -78,6 +80,23 @@ class ServiceDecision(Generic[EventId]):
         return self._client.void(self, event_id=event_id, occurred_at=occurred_at)
 
 
+def checked_fallback(fallback: Fallback | None) -> Fallback | None:
+    """Return a fallback, or raise InvalidInput if it can be none.
+
+    >>> checked_fallback(5)
+    Traceback (most recent call last):
+    foretell.errors.InvalidInput: fallback must be an action, a mapping of campaigns to actions or \
+a function of (campaign, eligible), got 5
+    """
+    actions = fallback.values() if isinstance(fallback, Mapping) else [fallback]
+    if fallback is None or callable(fallback) or all(_is_action(action) for action in actions):
+        return fallback
+    raise InvalidInput(
+        f"fallback must be an action, a mapping of campaigns to actions or a function of "
+        f"(campaign, eligible), got {shown(fallback)}"
+    )
+
+
 def fallback_action(
     fallback: Fallback | None, campaign: str, eligible: Sequence[str] | None
 ) -> str | None:
@@ -88,12 +107,19 @@ def fallback_action(
     >>> fallback_action(lambda campaign, eligible: eligible[-1], "home-hero", ["a", "b"])
     'b'
     """
-    if fallback is None or isinstance(fallback, str):
-        return fallback
     try:
         if isinstance(fallback, Mapping):
-            return fallback.get(campaign)
-        return fallback(campaign, eligible)
+            action = fallback.get(campaign)
+        else:
+            action = fallback(campaign, eligible) if callable(fallback) else fallback
     except Exception:  # noqa: BLE001 - whatever it raises, a page must not see it
         _log.exception("the fallback for %r failed", campaign)
         return None
+    if action is None or _is_action(action):
+        return action
+    _log.error("the fallback for %r must be the name of an action, got %s", campaign, shown(action))
+    return None
+
+
+def _is_action(action: object) -> bool:
+    return isinstance(action, str) and action != ""

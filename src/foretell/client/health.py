@@ -12,7 +12,7 @@ from msgspec import Struct
 from foretell.client.checks import shown
 
 LOG_SECONDS = 60.0
-"""Fallbacks are logged once in so many seconds at most."""
+"""Fallbacks are logged once in so many seconds at most, and so is dropped feedback."""
 
 _log = logging.getLogger("foretell.client")
 
@@ -36,10 +36,13 @@ class ClientHealth(Struct, frozen=True):
     """What keeps feedback from being sent; None: nothing does."""
     last_contact: datetime | None
     """When the service last answered."""
+    last_drop: str | None = None
+    """Why feedback could last not be kept; that on a fallback is dropped without a reason."""
+    last_drop_at: datetime | None = None
 
 
 class FallbackLog:
-    """Counts fallbacks and dropped feedback, and logs the reason of one of them a minute."""
+    """Counts fallbacks and dropped feedback, and logs the reason of one of each a minute."""
 
     def __init__(self) -> None:
         """Begin without any."""
@@ -47,25 +50,38 @@ class FallbackLog:
         self.dropped = 0
         self.last: str | None = None
         self.last_at: float | None = None
+        self.last_drop: str | None = None
+        self.last_drop_at: float | None = None
         self._lock = threading.Lock()
-        self._next_log = -1.0
-        self._unlogged = 0
+        self._fallback_lines = _Lines()
+        self._drop_lines = _Lines()
 
     def fell_back(self, campaign: object, error: Exception) -> None:
         """Count a decision that is a fallback."""
         with self._lock:
             self.fallbacks += 1
             self.last, self.last_at = str(error), time.time()
-        self._say(f"fallback for {shown(campaign)}", error)
+        self._fallback_lines.say(f"fallback for {shown(campaign)}", error)
 
     def drop(self, error: Exception | None = None) -> None:
         """Count feedback that is dropped; without an error it was about a fallback."""
         with self._lock:
             self.dropped += 1
-        if error is not None:
-            self._say("feedback was dropped", error)
+            if error is None:
+                return
+            self.last_drop, self.last_drop_at = str(error), time.time()
+        self._drop_lines.say("feedback was dropped", error)
 
-    def _say(self, what: str, error: Exception) -> None:
+
+class _Lines:
+    """Log lines of one kind, one in a minute at most."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next_log = -1.0
+        self._unlogged = 0
+
+    def say(self, what: str, error: Exception) -> None:
         with self._lock:
             self._unlogged += 1
             if time.monotonic() < self._next_log:

@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,12 +65,12 @@ class WaitingEvent(NamedTuple):
 class RejectedEvent(NamedTuple):
     """An event (JSON, as it was sent) that the service will never take, and why.
 
-    `at` is the time of its answer, in seconds since 1970.
+    `at` is the time of its answer, in UTC.
     """
 
     event: str
     reason: str
-    at: float
+    at: datetime
     seq: int
     """Its number in the outbox."""
 
@@ -150,7 +151,12 @@ class Outbox:
     def rejected(self) -> list[RejectedEvent]:
         """Return what the service will not take, oldest first."""
         rows = self._rows("SELECT body, reason, rejected_at, seq FROM rejected ORDER BY seq")
-        return [RejectedEvent(body.decode(errors="replace"), *more) for body, *more in rows]
+        return [
+            RejectedEvent(
+                body.decode(errors="replace"), reason, datetime.fromtimestamp(at, UTC), seq
+            )
+            for body, reason, at, seq in rows
+        ]
 
     def count_rejected(self) -> int:
         """Return how many events the service will not take."""

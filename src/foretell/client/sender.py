@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from foretell.client import calls
 from foretell.client.backoff import backoff, retry_after
@@ -37,6 +38,14 @@ STOP_SECONDS = 0.1
 _log = logging.getLogger("foretell.client")
 
 
+class Tally(NamedTuple):
+    """What is in an outbox: how many events wait, since when, and how many were rejected."""
+
+    queued: int = 0
+    oldest: float | None = None
+    rejected: int = 0
+
+
 class Sender:
     """Owns an outbox, a transport and the thread that empties the one through the other."""
 
@@ -55,6 +64,8 @@ class Sender:
         self._logged: set[int] = set()
         self._unwritten: deque[bytes] = deque()
         self._tries = 0
+        self._last_tally: Tally | None = None
+        """What was in the outbox when it was closed."""
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._run, name="foretell-sender", daemon=True)
         self._thread.start()
@@ -78,6 +89,18 @@ class Sender:
     def count(self) -> int:
         """Return how many events wait, written or not."""
         return self.outbox.count() + len(self._unwritten)
+
+    def tally(self) -> Tally:
+        """Return what is in the outbox, or was when it was closed."""
+        try:
+            return self._last_tally or self._read_tally()
+        except OutboxUnusable:
+            if self._last_tally is None:  # else it was closed just now
+                raise
+            return self._last_tally
+
+    def _read_tally(self) -> Tally:
+        return Tally(self.count(), self.outbox.oldest(), self.outbox.count_rejected())
 
     def resend(self, seqs: Sequence[int] | None) -> int:
         """Send rejected events again, all or those with these numbers; return how many."""
@@ -148,6 +171,8 @@ class Sender:
                 pass
         finally:
             self.transport.close()
+            with suppress(OutboxUnusable):
+                self._last_tally = self._read_tally()
             self.outbox.close()
 
     def _sleep(self, seconds: float | None) -> bool:

@@ -11,7 +11,7 @@ from foretell.client.admin import AdminCalls
 from foretell.client.base import BaseClient
 from foretell.client.calls import ApiCall, Body, decision_call, read
 from foretell.client.checks import new_id
-from foretell.client.decision import Fallback, ServiceDecision
+from foretell.client.decision import Fallback, ServiceDecision, checked_fallback
 from foretell.client.feedback import MakeEvent
 from foretell.client.health import ClientHealth
 from foretell.client.outbox import RejectedEvent
@@ -65,6 +65,7 @@ class Client(BaseClient[str | None], AdminCalls):
         safe = fallback is not None or self._fallback is not None
         try:
             self._check_usable()
+            checked_fallback(fallback)
             call = decision_call(campaign, unit, eligible, decision_key or new_id(), context)
             result = self._transport.send_with_retries(call, self._timeout)
             return self._decision(result, safe=safe)

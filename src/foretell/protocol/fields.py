@@ -17,7 +17,7 @@ Id = Annotated[str, Meta(min_length=1, max_length=200)]
 """What a client calls its own events, decisions and units."""
 Seq = str
 """A place in the log: a whole number that many JSON parsers cannot hold, so it is text."""
-Seconds = Annotated[float, Meta(gt=0, le=10 * 366 * 86400)]
+Seconds = Annotated[float, Meta(gt=0, le=10 * 366 * 86400, extra={"unit": "seconds"})]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Moment = Annotated[str, Meta(max_length=40)]
 """A time of the client, RFC 3339, kept as it was sent."""

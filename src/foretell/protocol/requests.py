@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
@@ -26,6 +27,9 @@ from foretell.protocol.fields import (
 class RequestBody(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """The body of a request."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = {}
+    """What is not set by this body, and how it is set."""
+
 
 class NewCampaign(RequestBody):
     """A campaign to make; windows in seconds, signals weakest first."""
@@ -48,6 +52,12 @@ class NewCampaign(RequestBody):
 
 class CampaignPatch(RequestBody):
     """What to change of a campaign; what is left out stays."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "name": "the name of a campaign stays as it is",
+        "actions": "add one with POST …/actions, pause or retire one with PATCH …/actions/NAME",
+        "status": "set it with POST …/start, …/pause or …/stop",
+    }
 
     signals: Annotated[list[Name], Meta(min_length=1, max_length=MAX_SIGNALS)] | UnsetType = UNSET
     policy: Annotated[str, Meta(min_length=1, max_length=500)] | UnsetType = UNSET

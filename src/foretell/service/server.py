@@ -35,7 +35,8 @@ from foretell.service.http import (
 )
 from foretell.service.log.errors import LogClosed
 from foretell.service.logging import set_up_logging
-from foretell.service.settings import Settings
+from foretell.service.model.keys import check_key
+from foretell.service.settings import ADMIN_KEY, Settings
 
 logger = logging.getLogger("foretell.service")
 
@@ -70,6 +71,8 @@ def serve(
         as_json=settings.log_format == "json",
         access_log=settings.access_log,
     )
+    if admin_key:
+        check_key(admin_key, f"the key in {ADMIN_KEY}")
     sys.setswitchinterval(SWITCH_SECONDS)
     stop = _Stop()
     with (
@@ -151,6 +154,8 @@ async def _serve(
     try:
         if admin_key and engine.identify(admin_key) is None:
             logger.warning("the admin key of the environment is not valid: there were keys already")
+        if engine.admin_key_taken:
+            logger.info("a new database: its first admin key is the one in %s", ADMIN_KEY)
         url = _url(settings.host, listener)
 
         def on_started() -> None:

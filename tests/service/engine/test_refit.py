@@ -78,7 +78,7 @@ def test_a_policy_that_comes_later_knows_as_much_as_one_from_the_beginning(
     "change",
     [
         {"signal_window": 0.1},
-        {"reward_window": 1.5},
+        {"reward_window": 1.4},
         {"default_reward": 0.5},
         {"reward_range": (-1.0, 4.0)},
     ],

@@ -298,7 +298,8 @@ class FakeEngine:
     async def backup(self, path: str) -> None:
         await asyncio.to_thread(Path(path).write_bytes, b"SQLite format 3\0" + bytes(1 << 20))
 
-    async def restore(self, path: str) -> protocol.Restored:
+    async def restore(self, path: str, by: Author | None = None) -> protocol.Restored:
+        self.authors.append(by)
         self.restored = await asyncio.to_thread(Path(path).read_bytes)
         if not self.restored.startswith(b"SQLite format 3\0"):
             raise Unusable("the file is no backup of foretell")

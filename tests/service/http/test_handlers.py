@@ -76,6 +76,8 @@ def test_a_change_needs_the_version_that_it_names(
         answer = served.call(method, HERO + path, json=body, headers={"If-Match": wrong})
         assert answer.status_code == 412, wrong
         assert answer.json()["type"] == "urn:foretell:problem:stale"
+        bare = wrong == tag.strip('"')
+        assert (f"sent with its quotes, as in If-Match: {tag}" in answer.json()["detail"]) == bare
     answer = served.call(method, HERO + path, json=body, headers={"If-Match": f'"0", {tag}'})
     assert answer.status_code in {200, 201}, answer.text
     if path != "/start":

@@ -129,6 +129,24 @@ def test_every_error_of_a_body_is_in_one_answer(served: Served) -> None:
 
 
 @real_engine
+@pytest.mark.parametrize(
+    ("body", "way"),
+    [
+        ({"actions": ["a"]}, "POST …/actions"),
+        ({"status": "paused"}, "POST …/start, …/pause or …/stop"),
+        ({"name": "other"}, "the name of a campaign stays as it is"),
+    ],
+)
+def test_what_a_change_does_not_set_says_what_does(
+    served: Served, body: dict[str, Any], way: str
+) -> None:
+    (name,) = body
+    problem = served.call("PATCH", "/v1/campaigns/hero", json=body).json()
+    assert problem["detail"].startswith(f"there is no field '{name}' here: ")
+    assert way in problem["detail"]
+
+
+@real_engine
 def test_rules_are_checked_beside_types(served: Served) -> None:
     body = {"name": 3, "actions": ["a", "a"], "policy": "best", "explore": 2, "holdout": 1.0}
     problem = served.call("POST", "/v1/campaigns", json=body | {"reward_window": "x"}).json()

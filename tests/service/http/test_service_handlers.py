@@ -98,6 +98,7 @@ PLACES = ["scratch_folder", "restore", "backup", "export"]
         (errno.EROFS, 507, "make its folder writable"),
         (errno.EMFILE, 503, "try again soon"),
         (errno.EIO, 503, "try again soon"),
+        (errno.EINVAL, 500, "the service failed"),
     ],
 )
 def test_a_copy_that_cannot_be_written_is_said(
@@ -132,7 +133,7 @@ def test_a_copy_that_cannot_be_written_is_said(
 def test_a_log_that_is_damaged_after_a_restore_is_500(
     broken: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def damaged(self: FakeEngine, path: str) -> protocol.Restored:
+    async def damaged(self: FakeEngine, path: str, by: object) -> protocol.Restored:
         raise Damaged("record", 7)
 
     monkeypatch.setattr(FakeEngine, "restore", damaged)

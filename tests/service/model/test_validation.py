@@ -103,3 +103,11 @@ def test_a_body_that_is_no_object_is_told_its_fields(body: bytes) -> None:
     assert problem is not None
     assert "the body must be an object, got" in str(problem)
     assert "its fields are action" in str(problem)
+
+
+def test_a_window_is_said_to_be_in_seconds() -> None:
+    (error,) = field_errors(protocol.CampaignPatch, {"signal_window": "1h"})
+    assert error.detail == (
+        "signal_window must be a number of seconds above 0 and at most 316,224,000, got '1h': "
+        "send a number"
+    )

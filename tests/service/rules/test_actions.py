@@ -153,6 +153,7 @@ def test_a_campaign_has_so_many_actions_and_signals_and_no_more(
         ({"policy": "nsd-adaptive(window=3)"}, "nsd-adaptive has no fields, got 'window'"),
         ({"policy": "nsd-adaptve"}, "no policy 'nsd-adaptve' that runs live: did you mean 'nsd-ad"),
         ({"signal_window": 60.0, "reward_window": 59.0}, "reward_window must be at least the sig"),
+        ({"signal_window": 9999999.0, "reward_window": 59.0}, "got 59 s and 9999999 s: change"),
         ({"explore": 0.6, "holdout": 0.5}, "explore and holdout must be at most 1 together, got"),
         (
             {"signals": ["click", "none"]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +155,18 @@ def test_the_log_names_who_changed_keys_and_secrets(tmp_path: Path) -> None:
         first = served.run(served.engine.server_page(0, 2))
         rest = served.run(served.engine.server_page(int(first.next), 100))
         assert [*first.events, *rest.events] == page.events
+
+
+def test_a_restore_names_who_asked_for_it_and_the_keys_that_are_valid_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Served(tmp_path / "a.db") as served:
+        made, copy = make(served), str(tmp_path / "copy.db")
+        served.run(served.engine.backup(copy))
+        served.run(served.engine.revoke_key(made.id))
+        for revived in (f"web ({made.id})", "none"):
+            caplog.clear()
+            with caplog.at_level(logging.WARNING, "foretell"):
+                served.run(served.engine.restore(copy, OPERATOR))
+            said = f"restored by the key operator ({OPERATOR.id}); keys that are valid again: "
+            assert said + revived in caplog.text

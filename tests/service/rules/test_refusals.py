@@ -98,6 +98,7 @@ CHANGES: list[Callable[[Served], Any]] = [
     lambda served: served.patch(reward_window=7200.0),
     lambda served: served.add_action("c"),
     lambda served: served.set_action("a", "paused"),
+    lambda served: served.run(served.engine.refit("c")),
     lambda served: served.run(served.engine.set_status("c", "running")),
     lambda served: served.run(served.engine.set_status("c", "paused")),
 ]
@@ -113,6 +114,46 @@ def test_a_stopped_campaign_is_not_changed(tmp_path: Path, change: Callable[[Ser
             change(served)
         assert served.run(served.engine.set_status("c", "stopped")) == view
         assert served.reward(one, 1.0) == "accepted", "feedback is taken"
+        with pytest.raises(Conflict, match="is stopped, for good: make another to decide"):
+            served.decide()
+
+
+@pytest.mark.parametrize(("status", "words"), [("draft", "a draft"), ("paused", "paused")])
+def test_a_campaign_that_can_be_started_says_so(tmp_path: Path, status: str, words: str) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create(status="draft")
+        if status == "paused":
+            served.run(served.engine.set_status("c", "paused"))
+        with pytest.raises(Conflict, match=f"the campaign 'c' is {words}: start it to decide"):
+            served.decide()
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (
+            {"kind": "void", "signal": "click"},
+            "a signal has no kind and no target, got kind 'void': leave it out, or send two",
+        ),
+        (
+            {"kind": "adjust", "signal": "click", "target": "r"},
+            "got kind 'adjust' and target 'r': leave them out, or send two events",
+        ),
+        ({"target": "r", "signal": "click"}, "got target 'r': leave it out"),
+        (
+            {},
+            "send the signal (one of 'none', 'click', 'buy'), the value of a reward, or the kind",
+        ),
+    ],
+)
+def test_an_event_of_a_batch_says_one_thing(
+    tmp_path: Path, event: dict[str, Any], said: str
+) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        (rejected,) = served.batch([{"decision_id": served.decide().decision_id, **event}])
+        assert rejected.status == "rejected"
+        assert said in (rejected.detail or "")
 
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:

@@ -86,10 +86,7 @@ class Access:
         return self.runtime.keyring.views(moment(self.runtime.log.now()))
 
     async def first_start(self, admin_key: str | None) -> str | None:
-        """Make the first secret and the first key, where there are none.
-
-        Returns the key that was made, if it was not given.
-        """
+        """Make the first secret and the first key, where there are none; return that key."""
         if not self.runtime.secrets:
             await self._append_server_event(SecretMade(0, secrets.token_bytes(32)))
         records = await self.runtime.log.configurations(SERVER)
@@ -97,7 +94,7 @@ class Access:
             return None
         key = admin_key or new_key()
         await self._append_server_event(key_event(key, "first", ("admin",)))
-        return None if admin_key else key
+        return key
 
     async def rotate(self, by: Author | None = None) -> protocol.Rotated:
         """Sign decision ids with a new secret from now on, and retire the one before it.

@@ -136,6 +136,7 @@ class Admin:
     ) -> protocol.CampaignView:
         """Let the policy read the whole log again, in the order of decisions."""
         active = self._to_change(name, version)
+        config_rules.refuse_stopped(active.config)
         return await self._refit(active, active.config, "asked for", by)
 
     async def erase(self, name: str, unit: str, by: Author | None = None) -> protocol.ErasedUnit:

@@ -22,8 +22,8 @@ from foretell.service.engine.replay import close_windows
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.open import open_log
 from foretell.service.log.protocol import Log
-from foretell.service.model.events import moment
-from foretell.service.model.keys import key_event
+from foretell.service.model.events import Author, moment
+from foretell.service.model.keys import check_key
 from foretell.service.model.snapshot import next_on_grid
 
 logger = logging.getLogger("foretell.service")
@@ -48,6 +48,8 @@ class Engine:
         self.access = Access(self.runtime)
         self.queries = Queries(self.runtime, self.fold)
         self.first_key: str | None = None
+        self.admin_key_taken = False
+        """Whether the key that was given has become the first of a new database."""
         self.tasks: list[asyncio.Task[None]] = []
         self._folding: asyncio.Task[None] | None = None
         self._restoring = asyncio.Lock()
@@ -107,7 +109,7 @@ class Engine:
         lets large campaigns use numba where it is installed.
         """
         if admin_key is not None:
-            key_event(admin_key, "first", ("admin",))  # refused before anything is made
+            check_key(admin_key)  # refused before anything is made
         if isinstance(location, (str, os.PathLike)):
             name = os.fspath(location)
             log = await open_log(name, durability=durability, time_scale=time_scale, vfs=vfs)
@@ -118,7 +120,9 @@ class Engine:
             engine.runtime.stopped = "the server is starting"
             await load_campaigns(engine.runtime, engine.fold, engine.maintenance)
             engine._follow()
-            engine.first_key = await engine.access.first_start(admin_key)
+            first = await engine.access.first_start(admin_key)
+            engine.first_key = None if admin_key else first
+            engine.admin_key_taken = bool(admin_key) and first is not None
             await refit_outdated(engine.runtime, engine.fold)
             await engine.maintenance.compile_large()
         except BaseException:
@@ -142,12 +146,16 @@ class Engine:
         """Wait until all that is in the log is folded, and every window closed that is due."""
         await self.fold.reached(self.runtime.log.now(), SETTLE_SECONDS)
 
-    async def restore(self, copy: str) -> protocol.Restored:
-        """Replace the log by a copy while running, once the copy is checked and written."""
+    async def restore(self, copy: str, by: Author | None = None) -> protocol.Restored:
+        """Replace the log by a copy while running, once the copy is checked and written.
+
+        The log itself keeps no record of it, so that it stays the same as the copy: who asked for
+        it, and which keys are valid again, is logged.
+        """
         runtime = self.runtime
         async with self._restoring:
             runtime.check_open()
-            before = runtime.log.restores
+            before, keys = runtime.log.restores, {one.id for one in self.keys()}
             try:
                 await runtime.log.restore(copy)
                 await self._reload()
@@ -157,6 +165,12 @@ class Engine:
                     self._start(self._reload_when_open())
                 raise
         runtime.check_open()
+        revived = [f"{one.name} ({one.id})" for one in self.keys() if one.id not in keys]
+        logger.warning(
+            "a copy was restored by %s; keys that are valid again: %s",
+            "a command" if by is None else f"the key {by.name} ({by.id})",
+            ", ".join(revived) or "none",
+        )
         return protocol.Restored(str(runtime.log.head()))
 
     async def _reload(self) -> None:

@@ -24,8 +24,10 @@ from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.waiting import AboutDecision, Waiting
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import Accepted, Draft, Duplicate, Taken, Written
+from foretell.service.model import config as config_rules
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decider import Choice, Eligible
+from foretell.service.model.decision_id import UNKNOWN_ID
 from foretell.service.model.errors import Conflict, Forbidden, NotFound, RequestProblem, Unusable
 from foretell.service.model.events import (
     MODES,
@@ -85,7 +87,7 @@ class Ingest:
             if earlier is not None:
                 return await self._repeat(active, ask, earlier), False
         if active.config.status != "running":
-            raise Conflict(f"the campaign {name!r} is {active.config.status}: start it to decide")
+            raise Conflict(config_rules.why_not_deciding(active.config))
         eligible = active.eligible(ask.eligible)
         unit = None if ask.unit is None else self.runtime.unit_hash(ask.unit)
         nonce = self._nonces.getrandbits(64)
@@ -221,8 +223,7 @@ class Ingest:
         active = None if token is None else self.runtime.by_number.get(token.campaign)
         if token is None or active is None:
             raise NotFound(
-                f"there is no decision with the decision_id {decision_id[:20]!r}…: "
-                f"send it as the service gave it",
+                f"there is no decision with the decision_id {decision_id[:20]!r}…: {UNKNOWN_ID}",
                 field="decision_id",
             )
         if own not in (None, active.config.name):

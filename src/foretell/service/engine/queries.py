@@ -11,6 +11,7 @@ from foretell.service.engine.fold import REPORT_SECONDS, Fold
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.decision_id import UNKNOWN_ID
 from foretell.service.model.errors import NotFound
 from foretell.service.model.events import SERVER, DecisionRecords, Record
 from foretell.service.reports.changes import signal_changes
@@ -78,7 +79,7 @@ class Queries:
             await self._wait()
             found = await runtime.log.decisions(token.campaign, [token.number])
         if active is None or not found:
-            raise NotFound("there is no such decision: send its id as the service gave it")
+            raise NotFound(f"there is no decision with this decision_id: {UNKNOWN_ID}")
         if active.damage is not None:
             raise active.damage
         records = found[0]

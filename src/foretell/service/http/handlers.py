@@ -107,9 +107,14 @@ def if_match_version(context: RequestContext) -> int | None:
     version = context.engine.campaign(context.params["campaign"]).version
     tags = {tag for value in sent for weak, tag in _TAG.findall(value) if not weak}
     if b"%d" % version not in tags:
+        bare = any(value.strip().isdigit() for value in sent)
+        advice = (
+            f'a version is sent with its quotes, as in If-Match: "{version}"'
+            if bare
+            else "read it again and repeat the change"
+        )
         raise Stale(
-            f'the campaign is at version "{version}", which If-Match does not name: '
-            f"read it again and repeat the change"
+            f'the campaign is at version "{version}", which If-Match does not name: {advice}'
         )
     return version
 

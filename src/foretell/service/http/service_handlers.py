@@ -83,7 +83,7 @@ async def restore(context: RequestContext) -> Response:
         path = folder / "restore.db"
         try:
             await _save_body(context, path)
-            return Response(200, encode(await context.engine.restore(str(path))))
+            return Response(200, encode(await context.engine.restore(str(path), context.author)))
         except Damaged:  # the log itself, not what was sent
             raise
         except (DamagedFile, InvalidInput) as error:  # its name here means nothing to the sender

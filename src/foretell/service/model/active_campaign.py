@@ -97,7 +97,7 @@ class ActiveCampaign:
         if not found.actions:
             raise Conflict(
                 "no action can be chosen, because those eligible are paused or retired: "
-                "name others, or add one"
+                "make one active, name others, or add one"
             )
         return found
 

@@ -96,6 +96,14 @@ def refuse_stopped(config: CampaignConfig) -> None:
         )
 
 
+def why_not_deciding(config: CampaignConfig) -> str:
+    """Return why a campaign that does not run decides nothing, and what to do."""
+    if config.status == "stopped":
+        return f"the campaign {config.name!r} is stopped, for good: make another to decide"
+    status = "a draft" if config.status == "draft" else config.status
+    return f"the campaign {config.name!r} is {status}: start it to decide"
+
+
 def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfig, list[str]]:
     """Return a changed configuration, and the changed fields that need a refit."""
     refuse_stopped(config)
@@ -293,7 +301,7 @@ def _number_errors(config: CampaignConfig) -> Iterator[FieldError]:
         yield FieldError(
             "reward_window",
             f"reward_window must be at least the signal_window, as a reward waits for its signal, "
-            f"got {reward:g} s and {signal:g} s: change one of them",
+            f"got {reward:.15g} s and {signal:.15g} s: change one of them",
         )
     if config.explore + config.holdout > 1:
         yield FieldError(

@@ -64,6 +64,13 @@ class Secrets(dict[int, bytes]):
         return token
 
 
+UNKNOWN_ID = (
+    "send it as the service gave it; an id that was withdrawn with its secret, or given after the "
+    "copy that was restored, is not known any more"
+)
+"""What to do about a decision id that is not known."""
+
+
 class Token(NamedTuple):
     """What a decision id says."""
 

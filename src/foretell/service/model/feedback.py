@@ -55,6 +55,7 @@ def _content(report: AnyReport, active: ActiveCampaign) -> tuple[int, int, float
     kind = getattr(report, "kind", "reward")
     if isinstance(report, FeedbackItem):
         _refuse_mixed(report)
+        _refuse_empty(report, active)
     if isinstance(report, VoidReport) or kind == "void":
         return 0, VOID, 0.0
     if signal is not None:
@@ -133,15 +134,28 @@ def _refuse_mixed(item: FeedbackItem) -> None:
                 "an event has a signal or a value, got both: send two events", field="value"
             )
         if item.kind != "reward" or item.target is not None:
+            given = {"kind": item.kind, "target": item.target}
+            extra = {name: value for name, value in given.items() if value not in ("reward", None)}
             raise Unusable(
-                f"a signal has no kind and no target, got kind {item.kind!r} and target "
-                f"{item.target!r}: leave them out",
-                field="kind",
+                f"a signal has no kind and no target, got "
+                f"{' and '.join(f'{name} {value!r}' for name, value in extra.items())}: "
+                f"leave {'them' if len(extra) > 1 else 'it'} out, or send two events",
+                field=next(iter(extra)),
             )
     if item.kind == "void" and (item.value is not None or item.target is not None):
         raise Unusable(
             f"a void has no value and no target, got value {item.value} and target "
             f"{item.target!r}: leave them out",
+            field="value",
+        )
+
+
+def _refuse_empty(item: FeedbackItem, active: ActiveCampaign) -> None:
+    """Refuse an event of a batch that says nothing."""
+    if item.kind == "reward" and (item.signal, item.value, item.target) == (None, None, None):
+        raise Unusable(
+            f"an event needs a signal, a value or a kind, got none of them: send the signal "
+            f"(one of {listed(active.signals)}), the value of a reward, or the kind 'void'",
             field="value",
         )
 

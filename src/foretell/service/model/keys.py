@@ -22,6 +22,19 @@ def new_key() -> str:
     return KEY_PREFIX + secrets.token_urlsafe(32)
 
 
+def check_key(key: str, what: str = "a key") -> None:
+    """Refuse what can be no key."""
+    if (
+        len(key) < MIN_KEY_LENGTH
+        or not key.isascii()
+        or any(character.isspace() for character in key)
+    ):
+        raise InvalidInput(
+            f"{what} must have at least {MIN_KEY_LENGTH} characters, ASCII and without spaces: "
+            f"leave it out to have one made"
+        )
+
+
 def key_event(
     key: str,
     name: str,
@@ -31,15 +44,7 @@ def key_event(
     by: Author | None = None,
 ) -> KeyMade:
     """Return the record that makes a key valid."""
-    if (
-        len(key) < MIN_KEY_LENGTH
-        or not key.isascii()
-        or any(character.isspace() for character in key)
-    ):
-        raise InvalidInput(
-            f"a key must have at least {MIN_KEY_LENGTH} characters, ASCII and without spaces: "
-            f"leave it out to have one made"
-        )
+    check_key(key)
     digest, given = _digest(key), tuple(sorted(set(scopes)))
     return KeyMade(digest.hex()[:12], name, given, digest, campaign, expires, by)
 

@@ -142,7 +142,7 @@ def _struct_errors(kind: inspect.StructType, value: Any, field: str) -> Iterator
     for name in value:
         if name not in known and kind.forbid_unknown_fields:
             cut = name[:_SHOWN].encode(errors="replace").decode()  # half a surrogate pair
-            yield FieldError(prefix + cut, _unknown(cut, known))
+            yield FieldError(prefix + cut, _unknown(cut, known, kind.cls))
     for name, one in known.items():
         if name in value:
             yield from _errors(one.type, value[name], prefix + name)
@@ -150,8 +150,11 @@ def _struct_errors(kind: inspect.StructType, value: Any, field: str) -> Iterator
             yield _error(prefix + name, f"is missing: send {_words(one.type)}")
 
 
-def _unknown(name: str, known: Iterable[str]) -> str:
+def _unknown(name: str, known: Iterable[str], kind: Any) -> str:
     names = list(known)
+    elsewhere = getattr(kind, "elsewhere", {})
+    if name in elsewhere:
+        return f"there is no field {shown(name)} here: {elsewhere[name]}"
     if not names:
         return f"there is no field {shown(name)}: this body has none, leave it out"
     return str(UnknownName.of("field", name, names))
@@ -168,6 +171,11 @@ def _advice(_kind: inspect.Type, _value: Any) -> str | None:
     What is in a list is not looked at.
     """
     return None
+
+
+@_advice.register
+def _(kind: inspect.Metadata, value: Any) -> str | None:
+    return _advice(kind.type, value)
 
 
 @_advice.register
@@ -256,6 +264,13 @@ def _words(_kind: inspect.Type) -> str:
 @_words.register
 def _(kind: inspect.UnionType) -> str:
     return _words(_not_none(kind))
+
+
+@_words.register
+def _(kind: inspect.Metadata) -> str:
+    unit = (kind.extra or {}).get("unit")
+    words = _words(kind.type)
+    return words if unit is None else words.replace("number", f"number of {unit}", 1)
 
 
 @_words.register

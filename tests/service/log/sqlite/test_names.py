@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from foretell.errors import DamagedFile
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.open import open_log
 from foretell.service.log.protocol import Log
@@ -176,3 +177,24 @@ def test_where_the_system_does_not_say_what_is_open_a_copy_is_made(
 
     asyncio.run(run())
     assert asyncio.run(count(tmp_path / "a.db.rescued")) == 1
+
+
+@pytest.mark.parametrize(
+    ("left", "way"),
+    [
+        (["a.db.rescued", "a.db.rescued.old-wal"], r"a\.db\.rescued': give that file the name"),
+        (["a.db.rescued-2"], r"a\.db\.rescued-2': give that file the name"),
+        (["a.db.rescued.old-wal"], r"a\.db\.rescued\.old-wal': put the database back"),
+    ],
+)
+def test_no_new_database_is_begun_next_to_one_that_was_rescued(
+    tmp_path: Path, left: list[str], way: str
+) -> None:
+    for name in left:
+        (tmp_path / name).write_bytes(b"what was saved")
+    with pytest.raises(DamagedFile, match=f"{way}.*or move all that begins with"):
+        asyncio.run(open_log(str(tmp_path / "a.db")))
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
+    for name in left:
+        (tmp_path / name).rename(tmp_path / f"away-{name}")
+    assert asyncio.run(count(tmp_path / "a.db")) == 0

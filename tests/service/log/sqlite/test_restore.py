@@ -7,6 +7,7 @@ import errno
 import logging
 import os
 import shutil
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ async def opened(path: Path, decisions: int, **options: Any) -> Log:
 def files(folder: Path) -> set[str]:
     """Return the names in a folder, but for what a connection makes for itself."""
     return {one.name for one in folder.iterdir() if not one.name.endswith(("-shm", "-wal"))}
+
+
+async def close(opening: Awaitable[Log]) -> None:
+    await (await opening).close()
 
 
 def count(path: Path) -> int:
@@ -273,3 +278,15 @@ def test_a_log_that_a_server_uses_is_not_replaced(tmp_path: Path) -> None:
         await log.close()
 
     asyncio.run(run())
+
+
+def test_a_restore_says_where_the_old_database_is_if_there_was_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "copy.db"
+    asyncio.run(close(opened(copy, 1)))
+    for said in ("restored; there was none before", f"the old database is in {path}.before"):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "foretell"):
+            restore_log(str(copy), str(path))
+        assert said in caplog.text

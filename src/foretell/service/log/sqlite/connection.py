@@ -17,7 +17,7 @@ from foretell.errors import DamagedFile, ForetellError, InvalidInput
 from foretell.service.log.clock import Clock
 from foretell.service.log.errors import FULL, SHORT, Damaged, LogClosed
 from foretell.service.log.sqlite.lock import FileLock, refuse_used_file
-from foretell.service.log.sqlite.names import Names, refuse_orphan_journal, refuse_second_name
+from foretell.service.log.sqlite.names import Names, refuse_second_name, refuse_start_without
 from foretell.service.log.sqlite.rows import read_settings, write_settings
 from foretell.service.log.sqlite.stream import Stream, end_of_chain, read_stream, write_stream
 from foretell.service.log.sqlite.wal import count_lost_transactions, rewrite_journal
@@ -259,7 +259,7 @@ class Connections(NamedTuple):
 @damage_wrapped()
 def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connections:
     """Open a database, making it where there is none, and sync what a crash left."""
-    refuse_orphan_journal(path)
+    refuse_start_without(path)
     refuse_second_name(path)
     refuse_used_file(path)
     lost = count_lost_transactions(path)

@@ -88,8 +88,8 @@ def _open_locked(path: str, name: str) -> int:
 
 def _in_use(path: str) -> InvalidInput:
     return InvalidInput(
-        f"another process writes to the database {path!r}: stop it, "
-        f"or ask it through its address with --url"
+        f"another process writes to the database {path!r}: stop it, or name another database; "
+        f"foretell keys, backup and restore can also ask a running service, with --url"
     )
 
 

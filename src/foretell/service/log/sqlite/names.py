@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,10 @@ DESCRIPTORS = Path("/proc/self/fd")
 File = tuple[int, int]
 """The device and the inode of a file; (0, 0) for none."""
 NO_FILE: File = (0, 0)
+RESCUED = ".rescued"
+"""What the name of a copy has after that of the database that was deleted."""
+OLD_JOURNAL = ".old-wal"
+"""What the name of its journal has after that of the copy, which holds all that is in it."""
 
 
 def file_of(path: str | Path) -> File:
@@ -95,7 +100,7 @@ class Names:
     def _move_journal(self, copy: str) -> None:
         """Take the journal of a deleted database away: another database must not read it."""
         if not self.journal_is_gone():
-            Path(f"{self.path}-wal").rename(f"{copy}.old-wal")
+            Path(f"{self.path}-wal").rename(f"{copy}{OLD_JOURNAL}")
             Path(f"{self.path}-shm").unlink(missing_ok=True)
 
 
@@ -117,10 +122,10 @@ def _find(file: File) -> _Found | None:
 
 def _copy_aside(writer: apsw.Connection, path: str) -> str:
     """Write all that an open database holds to a private file next to where it was."""
-    number, copy = 1, f"{path}.rescued"
+    number, copy = 1, f"{path}{RESCUED}"
     while Path(copy).exists():
         number += 1
-        copy = f"{path}.rescued-{number}"
+        copy = f"{path}{RESCUED}-{number}"
     part = f"{path}.part"
     Path(part).unlink(missing_ok=True)
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -131,14 +136,28 @@ def _copy_aside(writer: apsw.Connection, path: str) -> str:
     return copy
 
 
-def refuse_orphan_journal(path: str) -> None:
-    """Refuse a journal whose database is gone: SQLite would remove it."""
+def refuse_start_without(path: str) -> None:
+    """Refuse to begin anew where a database was: its journal or a copy of it is still there.
+
+    SQLite would remove the journal, and nobody would look for the copy.
+    """
+    if Path(path).exists() and Path(path).stat().st_size > 0:
+        return
     journal = Path(f"{path}-wal")
-    held = journal.exists() and journal.stat().st_size > 0
-    if held and not (Path(path).exists() and Path(path).stat().st_size > 0):
+    if journal.exists() and journal.stat().st_size > 0:
         raise DamagedFile(
             f"the journal {str(journal)!r} is there without its database: put {path!r} back, "
             f"or move the journal away to begin without it"
+        )
+    left = list(Path(path).absolute().parent.glob(f"{escape(Path(path).name)}{RESCUED}*"))
+    copies = [copy for copy in left if not copy.name.endswith(("-wal", "-shm"))]
+    if left:
+        newest = max(copies or left, key=lambda copy: copy.stat().st_mtime_ns)
+        way = "give that file the name of the database" if copies else "put the database back"
+        raise DamagedFile(
+            f"there is no database {path!r}, and what was saved when it was deleted is in "
+            f"{str(newest)!r}: {way}, or move all that begins with {path + RESCUED!r} away "
+            f"to begin without it"
         )
 
 

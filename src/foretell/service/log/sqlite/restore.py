@@ -118,7 +118,8 @@ def replace_database(staged: str, path: str) -> None:
     kept = _keep_old(path)
     Path(staged).replace(path)
     sync(Path(path).absolute().parent)
-    logger.warning("restored; the old database is in %s", kept)
+    where = "there was none before" if kept is None else f"the old database is in {kept}"
+    logger.warning("restored; %s", where)
 
 
 def remove_staged(path: str) -> None:
