@@ -27,12 +27,12 @@ def few_places(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_places_are_counted_from_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those of a decision that is not at hand, after a restart, a crash and a refit."""
-    monkeypatch.setattr(running, "MAX_DECISIONS", 3)
+    monkeypatch.setattr(running, "MAX_DECISIONS", 129)
     with Served(tmp_path / "a.db") as served:
         served.create(signal_silence="unknown", reward_silence="unknown")
         one = served.decide().decision_id
         assert [park(served, one, number) for number in range(5)] == ["parked"] * 5
-        served.decide_many(10)
+        served.decide_many(150)
         number = served.engine.runtime.secrets.read(one)
         assert number is not None
         for again in (
