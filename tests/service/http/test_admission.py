@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from foretell.service.http import Limits
-from foretell.service.http.admission import Admission
+from foretell.service.http.admission import MAX_HELD_BYTES, Admission
 from foretell.service.model.errors import OverBudget, Overloaded
 from foretell.service.model.events import Author
 from foretell.service.model.keys import Caller
@@ -54,6 +54,17 @@ def test_a_budget_of_requests_is_kept_and_refills() -> None:
         clock.now += 0.1
     assert 2 + 18 <= taken <= 2 + 20
     admission.enter(SHOP)
+
+
+def test_bodies_that_are_not_whole_take_no_more_than_their_share_of_memory() -> None:
+    admission = Admission(Limits())
+    slow, quick = admission.enter(WEB), admission.enter(SHOP)
+    slow.hold(MAX_HELD_BYTES)
+    with pytest.raises(Overloaded, match="sent slowly"):
+        quick.hold(1)
+    quick.hold(-1)
+    slow.hold(-MAX_HELD_BYTES)
+    quick.hold(1)
 
 
 def test_a_body_larger_than_the_budget_is_paid_for_later() -> None:

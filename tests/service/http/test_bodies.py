@@ -51,6 +51,33 @@ def test_a_body_that_grows_too_large_is_not_read_to_its_end() -> None:
     assert sent <= 1200
 
 
+class Meter:
+    """Notes what was taken and is held."""
+
+    def __init__(self) -> None:
+        self.taken = self.held = self.most = 0
+
+    def take(self, size: int) -> None:
+        self.taken += size
+
+    def hold(self, size: int) -> None:
+        self.held += size
+        self.most = max(self.most, self.held)
+
+
+@pytest.mark.parametrize("part", [b"x" * 100, b"," * 100])
+def test_a_body_that_is_refused_is_paid_for_and_held_no_longer(part: bytes) -> None:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": part, "more_body": True}
+
+    meter = Meter()
+    with pytest.raises(TooLarge):
+        asyncio.run(read_body(receive, {}, 1000, 500, meter))
+    assert meter.taken >= 500
+    assert meter.most >= 400
+    assert meter.held == 0
+
+
 def test_a_body_in_pieces_is_put_together(served: Served) -> None:
     text = json.dumps(CAMPAIGN).encode()
     assert post(served, (text[i : i + 7] for i in range(0, len(text), 7))).status_code == 201

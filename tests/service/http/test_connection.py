@@ -12,7 +12,7 @@ import pytest
 import uvloop
 
 from foretell import protocol
-from foretell.service.http import Limits
+from foretell.service.http import Limits, endpoint
 from foretell.service.http import connection as rules
 from tests.service.http.fake_engine import FakeEngine
 from tests.service.http.raw_server import (
@@ -268,6 +268,25 @@ def test_two_keys_are_refused() -> None:
         other = KEYED + b"X: 1\r\nX: 2\r\nConnection: close\r\n\r\n"
         (answer,) = await server.send(other)
         assert answer.status == 201
+
+    served(work)
+
+
+def test_a_key_that_is_revoked_amid_a_slow_body_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(endpoint, "SLOW_BODY_SECONDS", 0.0)
+    head = KEYED + b"Content-Type: application/json\r\nContent-Length: 2\r\n"
+
+    async def work(server: RawServer) -> None:
+        reader, writer = await server.connect()
+        writer.write(head + b"Connection: close\r\n\r\n{")
+        await asyncio.sleep(0.05)
+        server.engine.callers.clear()
+        writer.write(b"}")
+        (answer,) = await answers(reader)
+        answer.check_problem(401, "unauthorized")
+        writer.close()
 
     served(work)
 

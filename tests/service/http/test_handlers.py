@@ -106,6 +106,20 @@ def test_a_unit_may_have_any_name(served: Served) -> None:
         assert served.call("DELETE", f"{HERO}/units/{unit}").status_code == 422
 
 
+@pytest.mark.parametrize("served", ["memory", "sqlite"], indirect=True)
+def test_a_line_end_is_part_of_the_name_of_a_unit(served: Served) -> None:
+    make(served)
+    for unit in ("bob", "bob\n", "a\nb", "\n"):
+        decided = served.call("POST", f"{HERO}/decisions", json={"unit": unit})
+        assert decided.status_code == 201
+    for unit in ("bob%0A", "a%0Ab", "%0A"):
+        answer = served.call("DELETE", f"{HERO}/units/{unit}")
+        assert (answer.status_code, answer.json()) == (200, {"decisions": 1})
+        again = served.call("DELETE", f"{HERO}/units/{unit}")
+        assert again.json() == {"decisions": 0}
+    assert served.call("DELETE", f"{HERO}/units/bob").json() == {"decisions": 1}
+
+
 def test_reports_are_of_the_campaign(served: Served) -> None:
     served.decision()
     for name in ("report", "timeseries", "delays", "signals", "changes"):

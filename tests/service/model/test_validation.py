@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foretell import protocol
+from foretell.service.model import validation
 from foretell.service.model.errors import Malformed, RequestProblem, Unusable
 from foretell.service.model.validation import MAX_ERRORS, field_errors, refuse_json
 
@@ -87,6 +88,20 @@ def test_what_is_no_json_is_said_in_words(body: bytes, said: str) -> None:
     problem = refused(protocol.RewardReport, body)
     assert isinstance(problem, Malformed)
     assert said in str(problem)
+
+
+def test_no_more_words_are_looked_up_than_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To look for the nearest name takes long, and all others wait."""
+    looked_up = []
+
+    def unknown(name: str, *_: object) -> str:
+        looked_up.append(name)
+        return f"there is no field {name!r}"
+
+    monkeypatch.setattr(validation, "_unknown", unknown)
+    body = json.dumps(BODIES[protocol.NewCampaign] | {f"x{n}": 1 for n in range(5000)}).encode()
+    assert refused(protocol.NewCampaign, body) is not None
+    assert len(looked_up) <= MAX_ERRORS + 1
 
 
 def test_of_many_errors_the_first_ones_are_named() -> None:

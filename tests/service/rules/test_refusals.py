@@ -36,6 +36,22 @@ def test_a_reward_ten_times_outside_its_range_is_refused(tmp_path: Path, value: 
         assert served.reward(one, value) == "accepted"
 
 
+@pytest.mark.parametrize("reward_range", [(0.0, 1.7e308), (-1e200, 1.0)])
+def test_a_range_whose_sums_would_have_no_number_is_refused(
+    tmp_path: Path, reward_range: tuple[float, float]
+) -> None:
+    with Served(tmp_path / "a.db") as served:
+        with pytest.raises(Unusable, match="reward_range must lie within -1e\\+100 and 1e\\+100"):
+            served.create(reward_range=reward_range)
+        served.create(reward_range=(0.0, 1e100), signal_silence="unknown", reward_silence="unknown")
+        one = served.decide().decision_id
+        served.signal(one, "click")
+        for number in range(3):
+            served.reward(one, 9e100, f"r{number}")
+        assert served.history(one).reward == pytest.approx(2.7e101)
+        assert served.digest() == served.rebuilt().digest()
+
+
 def test_a_reward_that_is_clipped_is_said_in_its_receipt(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create()

@@ -58,7 +58,8 @@ def rules_of(kind: Any) -> Callable[[Rules], Rules]:
 
 
 def _broken_rules(kind: Any, values: Any, found: list[FieldError]) -> list[FieldError]:
-    if kind not in _rules or not isinstance(values, dict):
+    all_found = len(found) <= MAX_ERRORS
+    if kind not in _rules or not isinstance(values, dict) or not all_found:
         return []
     wrong = {one.field.partition("[")[0] for one in found}
     sound = {name: value for name, value in values.items() if name not in wrong}
