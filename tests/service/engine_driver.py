@@ -18,7 +18,7 @@ import pytest
 
 from foretell import protocol
 from foretell.policies.state import fingerprint
-from foretell.service.engine import Engine
+from foretell.service.engine import Engine, queries
 from foretell.service.engine.replay import rebuild
 from foretell.service.engine.verify import Verification, verify_log
 from foretell.service.log import clock
@@ -81,6 +81,7 @@ class Served:
         for name in ("wall_clock", "boot_clock"):
             read = getattr(self.machine, name)
             self._patches.enter_context(mock.patch.object(clock, f"_{name}", read))
+        self._patches.enter_context(mock.patch.object(queries, "REPORT_SECONDS", FOLD_SECONDS))
         if LOG_ENGINE[0] == "memory":
             self.memory = MemoryLog()
         self._open()

@@ -19,7 +19,7 @@ def receipt(served: Served, decision: str, value: float, **more: Any) -> protoco
     return served.run(served.engine.feedback(decision, protocol.RewardReport(value, **more)))
 
 
-@pytest.mark.parametrize("value", [10.0, 1e9, -9.0, -1e300])
+@pytest.mark.parametrize("value", [10.0, 1e9, -9.0, -1e90])
 def test_a_reward_ten_times_outside_its_range_is_refused(tmp_path: Path, value: float) -> None:
     with Served(tmp_path / "a.db") as served:
         served.create()
@@ -32,7 +32,7 @@ def test_a_reward_ten_times_outside_its_range_is_refused(tmp_path: Path, value: 
         with pytest.raises(Unusable, match="times outside"):
             served.reward(one, value, kind="adjust", target="r")
         assert served.reward(one, value, kind="retract", target="r") == "accepted"
-        served.patch(reward_range=(-1e300, 1e301))
+        served.patch(reward_range=(-1e90, 1e91))
         assert served.reward(one, value) == "accepted"
 
 
