@@ -51,6 +51,11 @@ class History:
         """Note a sound answer."""
         operation.answered, operation.answer = next(self.clock), answer
 
+    def forget_decisions(self) -> None:
+        """Begin again with decisions, which a relaxed server may lose when the power goes."""
+        for key in [key for key in self.by_key if key.startswith("d/")]:
+            del self.by_key[key]
+
     def violations(self) -> list[str]:
         """Return a sentence for each key whose answers no order explains."""
         return [

@@ -205,6 +205,7 @@ class PowerCuts:
         try:
             found = await examine(str(path), traffic.book, service, self.totals, relaxed=relaxed)
             if relaxed:
+                traffic.book.history.forget_decisions()
                 await self._park(traffic, service, found)
             if self.rng.random() < 0.3:
                 await traffic.set_up(service)

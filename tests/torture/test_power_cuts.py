@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foretell.service.engine.ingest import Ingest
+from foretell.service.engine import waiting
 from tests.torture.faults import untrusted_syncs
 from tests.torture.power_cuts import PowerCuts, without_sync
 
@@ -35,10 +35,10 @@ def test_a_relaxed_server_loses_decisions_alone_and_parks_their_feedback(folder:
 def test_feedback_that_is_taken_for_another_decision_is_found_out(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def all_of_them(_: Ingest, feedback: list[Any], written: list[Any]) -> set[int]:
+    async def none_of_them(*_: Any) -> set[int]:
         return set()
 
-    monkeypatch.setattr(Ingest, "_missing", all_of_them)
+    monkeypatch.setattr(waiting, "_missing", none_of_them)
     totals = asyncio.run(PowerCuts(folder, seed=3, durability="relaxed").run(cuts=400, most=1))
     assert totals.count("attributed") > 0
 

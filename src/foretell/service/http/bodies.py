@@ -245,7 +245,7 @@ def parse_query(kind: type[RequestBody], text: bytes) -> Any:
     Traceback (most recent call last):
         ...
     foretell.service.model.errors.BadParameter: limit must be a whole number of at least 1 and
-    at most 1,000, got '0': send a larger one
+    at most 1,000, got 0: send a larger one
     """
     if not text:
         return kind()
