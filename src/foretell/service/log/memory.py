@@ -72,14 +72,21 @@ class MemoryLog(MemoryReader):
         self._refuse_if_closed()
         await asyncio.sleep(0)
         self._refuse_if_closed()
-        seqs = self._stamps.begin(len(drafts))
-        written = [self._write(seq, draft) for seq, draft in zip(seqs, drafts, strict=True)]
+        new = sum(self._is_new(draft) for draft in drafts)
+        seqs = iter(self._stamps.begin(new))
+        written = [self._write(seqs, draft) for draft in drafts]
         self._stamps.settle()
         self._commits += 1
         self._wake()
         return written
 
-    def _write(self, seq: int, draft: Draft) -> Written:
+    def _is_new(self, draft: Draft) -> bool:
+        """Return whether nothing was claimed before: what is a duplicate takes no time."""
+        given = self.content.units.get((draft.campaign, draft.unit or b""), ())
+        taken = any(one.n == draft.unit_action for one in given)
+        return not taken and not any(claim in self.content.keys for claim in draft.claims)
+
+    def _write(self, seqs: Iterator[int], draft: Draft) -> Written:
         content, campaign = self.content, draft.campaign
         for claim in draft.claims:
             if claim in content.keys:
@@ -88,7 +95,7 @@ class MemoryLog(MemoryReader):
         for earlier in taken:
             if earlier.n == draft.unit_action:
                 return Taken(earlier)
-        row = stored_row(seq, campaign, draft.decision, draft.event)
+        row = stored_row(next(seqs), campaign, draft.decision, draft.event)
         content.rows.append(row)
         self._index_row(row)
         kept = self._chain.add(row)

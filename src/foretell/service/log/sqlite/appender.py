@@ -67,15 +67,13 @@ class Appender:
         self._damaged: dict[Claim, Damaged] = {}
         self._given: dict[UnitKey, UnitAction] = {}
 
-    def begin(self, records: int) -> None:
-        """Begin a transaction that adds so many records at most."""
-        self._seqs = iter(self.stamps.begin(records))
-
     def append(self, calls: Sequence[Sequence[Draft]]) -> list[list[Written] | Damaged]:
         """Write the drafts of some calls; where one meets damage, nothing of its call."""
         wanted = [[_wanted(draft) for draft in call] for call in calls]
         self._read_claims([claim for call in wanted for _, claims, _ in call for claim in claims])
         self._read_units([unit_key for call in wanted for _, _, unit_key in call if unit_key])
+        new = sum(self._is_new(claims, unit_key) for call in wanted for _, claims, unit_key in call)
+        self._seqs = iter(self.stamps.begin(new))
         written = [self._append_call(call) for call in wanted]
         for table, rows in self._new.items():
             insert(self.connection, table, rows)
@@ -92,6 +90,10 @@ class Appender:
     def subtract_claim(self, campaign: int, key: bytes, seq: int) -> None:
         """Forget a claim that is erased."""
         self._claims_sum -= claim_number(campaign, key, seq)
+
+    def _is_new(self, claims: Sequence[Claim], unit_key: UnitKey | None) -> bool:
+        """Return whether nothing was claimed before: what is a duplicate takes no time."""
+        return unit_key not in self._given and not any(one in self._claimed for one in claims)
 
     def _append_call(self, call: Sequence[Wanted]) -> list[Written] | Damaged:
         if self._damaged:

@@ -116,7 +116,6 @@ class Writer:
     def _write(self, jobs: list[Job]) -> None:
         self._wait_for_disk(not self._relaxed or any(job.strict for job in jobs))
         self._connection.execute("BEGIN IMMEDIATE")
-        self._appender.begin(sum(len(job.drafts) for job in jobs))
         appends = [job for job in jobs if job.work is None]
         written = self._appender.append([job.drafts for job in appends])
         for job, result in zip(appends, written, strict=True):
