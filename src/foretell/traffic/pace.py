@@ -73,17 +73,19 @@ def choose_timing(plan: Plan, speed: ServerSpeed) -> Timing:
             )
         # Half a round more, so that it closes well between two decisions.
         reward_window = min((plan.window + 0.5) * round_length, MAX_WINDOW)
-        return Timing(speed.clock_rate, round_length, SIGNAL_SHARE * round_length, reward_window)
+        signal_window = min(SIGNAL_SHARE * round_length, reward_window)
+        return Timing(speed.clock_rate, round_length, signal_window, reward_window)
     shortest, longest = SIGNAL_SECONDS
     signal_seconds = min(max(SIGNAL_ROUNDS * speed.round_seconds, shortest), longest)
     wanted = 0.0 if plan.rate is None else 1.0 / plan.rate
     likely = max(speed.round_seconds, wanted) * speed.clock_rate
     rounds = min(max(REWARD_SLACK * plan.window, SIGNAL_ROUNDS), plan.horizon)
+    signal_window = max(speed.clock_rate * signal_seconds, GRID)
     return Timing(
         speed.clock_rate,
         0.0 if plan.rate is None else speed.clock_rate / plan.rate,
-        max(speed.clock_rate * signal_seconds, GRID),
-        min(max(rounds * likely, GRID), MAX_WINDOW),
+        signal_window,
+        min(max(rounds * likely, signal_window), MAX_WINDOW),
     )
 
 
