@@ -72,18 +72,22 @@ async def refusals(engine: Engine, traffic: Traffic) -> list[str]:
         "history": lambda: engine.history(decision),
         "add_action": lambda: engine.add_action("free", protocol.NewAction("refused")),
     }
+    refused = 0
     for what, ask in asked.items():
         if engine.runtime.closed is None:
             break  # it has opened again meanwhile
         try:
             answer = await ask()
         except LogClosed:
+            refused += 1
             continue
         except Exception as error:  # noqa: BLE001  (anything else is a violation)
             wrong.append(f"failed: {what} raises {error!r} when closed")
         else:
             if answer:
                 wrong.append(f"failed: {what} answers {answer!r} when closed")
+    if refused == 0 and not wrong:
+        wrong.append("failed: it opened again before anything was refused, so nothing was tried")
     return wrong
 
 
