@@ -21,10 +21,10 @@ unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which then need n
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo serve test check browser faketime lint leaderboard bench bench-live torture lock sbom clean
+.PHONY: help setup demo serve test check browser faketime lint leaderboard bench bench-live bench-policies torture lock sbom clean
 
 help: ## Say what can be made
-	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: $(STAMP) ## Build .venv with the project and all extras (PYTHON=... picks the Python)
 
@@ -72,10 +72,14 @@ bench: $(STAMP) ## Run the benchmarks
 bench-live: $(STAMP) ## Run the benchmarks of the service
 	$(BIN)/python -m benchmarks live --out out/bench-live.json
 
-torture: $(STAMP) ## Kill, cut, fill, damage and simulate the live service for long; the report goes to out/torture
+bench-policies: $(STAMP) ## Hold the default policy against its targets, on worlds that it was not tuned on
+	$(BIN)/python -m benchmarks default_policy censored --out out/bench-policies.json
+
+torture: $(STAMP) ## Kill, cut, fill, damage and simulate the live service for long, and check its reports
 	$(BIN)/python -m tests.torture --out out/torture
 	$(BIN)/python -m tests.simulation --seeds 2000
 	$(BIN)/python -m tests.simulation --calls 1
+	$(BIN)/python -m tests.service.reports.planted_truths 400
 
 lock: $(STAMP) ## Make both locks again from pyproject.toml (UPGRADE=1 takes newer versions)
 	cp $(LOCK) .venv/$(LOCK)

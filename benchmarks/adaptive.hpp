@@ -1,7 +1,9 @@
-// NSD-Adaptive: NSD-PSRL-CP with a residual for what the signals do not explain.
+// NSD-Adaptive: NSD-PSRL-CP with a residual for what the signals do not explain, and a theta that
+// is forgotten where it moves.
 
 #pragma once
 
+#include "moving_theta.hpp"
 #include "psrl_cp.hpp"
 #include "residual.hpp"
 
@@ -10,11 +12,18 @@ namespace {
 struct NsdAdaptive {
     NsdPsrlCp base;
     Residual residual;
+    MovingTheta moving;
+    int32_t counts[MOST_SIGNALS], sums[MOST_SIGNALS];
 
-    explicit NsdAdaptive(const World &world) : base(world), residual(world) {}
+    explicit NsdAdaptive(const World &world) : base(world), residual(world), moving(world) {}
 
     int choose(int t, Sfc64 &rng) {
-        base.sample(t, rng);
+        if (moving.moves(residual.evidence)) {
+            moving.draw(counts, sums, rng);
+            base.sample(t, counts, sums, rng);
+            return argmax(base.values, base.runs.actions, rng);
+        }
+        base.sample(t, base.counts, base.sums, rng);
         if (residual.doubted()) {
             for (int a = 0; a < base.runs.actions; ++a) {
                 const double luck = normal(rng);
@@ -33,6 +42,7 @@ struct NsdAdaptive {
     }
     void credit(int t, int action, int signal, int reward) {
         residual.credit(t, action, signal, reward, base.counts, base.sums);
+        moving.credit(t, signal, reward, base.counts[signal], base.sums[signal]);
         base.credit(t, action, signal, reward);
     }
 };

@@ -91,6 +91,7 @@ def live() -> BenchmarkResult:
             _feedback(result, port)
         _bytes(result, folder)
         _memory_and_restart(result, folder)
+    _reports(result)
     return result
 
 
@@ -216,6 +217,15 @@ def _memory_and_restart(result: BenchmarkResult, folder: str) -> None:
         ticks = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
         spent = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
     result.at_most("restart with 1,000,000 records, CPU until ready", spent, 3.0, " s")
+
+
+def _reports(result: BenchmarkResult) -> None:
+    """Every report of a campaign with 1,000,000 decisions, 50 actions and 20 signals."""
+    called = [sys.executable, "-m", "benchmarks.live_reports"]
+    found = json.loads(subprocess.run(called, check=True, capture_output=True).stdout)
+    for name, (spent, held) in found.items():
+        result.at_most(f"{name} of 1,000,000 decisions, CPU", spent, 200, " ms")
+        result.at_most(f"{name}, longest turn of the event loop", held, 2, " ms")
 
 
 def _fdatasync(path: str) -> list[float]:

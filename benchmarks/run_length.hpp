@@ -25,9 +25,12 @@ struct RunLengths {
     const double idle;
     int32_t changes = 0, together = 0, apart = 0;
     int64_t watched = 0;
+    double fit = 1.0;  // the likelihood of the latest signal, as it was predicted
 
     RunLengths(const World &world, double idle)
-        : actions(world.actions), signals(world.signals), idle(idle / world.actions) {
+        : actions(world.actions),
+          signals(world.signals),
+          idle(idle / std::sqrt(static_cast<double>(world.actions))) {
         for (int a = 0; a < actions; ++a) {
             Action &own = of[a];
             clear(own, 0, 0);
@@ -88,7 +91,7 @@ struct RunLengths {
         return place;
     }
 
-    void normalise(Action &own) const {
+    double normalise(Action &own) const {
         double mass = 0.0;
         int heaviest = 0;
         for (int place = 0; place < own.used; ++place) {
@@ -97,11 +100,12 @@ struct RunLengths {
         }
         const double share = 1.0 / mass;
         for (int place = 0; place < own.used; ++place) own.weight[place] *= share;
-        if (heaviest == 0) return;
+        if (heaviest == 0) return mass;
         std::swap(own.weight[0], own.weight[heaviest]);
         std::swap(own.totals[0], own.totals[heaviest]);
         std::swap(own.start[0], own.start[heaviest]);
         for (int s = 0; s < signals; ++s) std::swap(own.counts[s][0], own.counts[s][heaviest]);
+        return mass;
     }
 
     // Moves a share of what is older than a change to "it changed then".
@@ -173,7 +177,7 @@ struct RunLengths {
             counts[place] += 1;
             own.totals[place] += 1;
         }
-        normalise(own);
+        fit = normalise(own) / (fresh == NONE ? kept : 1.0);
         return settle(own, t);
     }
 };

@@ -19,7 +19,7 @@ from foretell.service.http.routes import OPERATIONS
 from foretell.service.log.chain import Chain
 from foretell.service.log.record import stored_row
 from foretell.service.model.events import Decided, stamp
-from foretell.service.settings import settings_markdown
+from foretell.service.setting_info import settings_markdown
 from foretell.studies.leaderboard.board import load_leaderboard
 from foretell.studies.leaderboard.report import leaderboard_markdown
 
@@ -37,6 +37,9 @@ EXAMPLE = Decided(
     request=bytes.fromhex("8badf00d8badf00d"),
 )
 """The decision that the page on the format of the log shows."""
+HEAT_MAP = (
+    "![Regret by that of the best fixed window, policy by scenario](images/leaderboard-heat.svg)"
+)
 
 
 def tables() -> dict[str, tuple[Path, str]]:
@@ -48,12 +51,15 @@ def tables() -> dict[str, tuple[Path, str]]:
         "routes": (DOCS / "reference" / "api.md", routes_markdown()),
         "record": (DOCS / "explanation" / "log-format.md", record_markdown()),
     }
-    if (DOCS / "leaderboard.json").is_file():
-        made["leaderboard"] = (
-            DOCS / "leaderboard.md",
-            leaderboard_markdown(load_leaderboard(DOCS)),
-        )
+    made["leaderboard"] = (DOCS / "leaderboard.md", _leaderboard())
     return made
+
+
+def _leaderboard() -> str:
+    """Return the tables of the leaderboard, or that they are still to be made."""
+    if (DOCS / "leaderboard.json").is_file():
+        return f"{HEAT_MAP}\n\n{leaderboard_markdown(load_leaderboard(DOCS))}"
+    return "No numbers yet for this set of policies and scenarios: `make leaderboard` makes them.\n"
 
 
 def commands_markdown() -> str:

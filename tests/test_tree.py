@@ -22,8 +22,12 @@ TEXTS = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")),
 ]
 LONGEST_FILE = 400
-MEDIAN_FILE = 125
-MOST_FILES = 272
+LONGEST_SOURCE = 380
+MEDIAN_FILE = 110
+MOST_FILES = 400
+"""About 210 were planned. There are more because a file holds one idea: the service has grown by
+limits, budgets, evaluations, reports and corrected silence, and none of them was put into the file
+of another. A file that needs room under this limit takes the place of one that holds no idea."""
 LARGEST_FOLDER = 40
 PRIVATE_WORDS = re.compile(
     r"(?<![a-z])(manner|standing|stands|stood|refold|anew|ahead|beside|worth|patience|punctual|tempo"
@@ -61,11 +65,16 @@ def docstrings(path: Path) -> list[tuple[str, str]]:
 def test_no_file_is_too_long() -> None:
     long = {str(path.relative_to(ROOT)): lines_of(path) for path in PYTHON}
     assert {path: lines for path, lines in long.items() if lines > LONGEST_FILE} == {}
+    long = {str(path.relative_to(ROOT)): lines_of(path) for path in SOURCES}
+    assert {path: lines for path, lines in long.items() if lines > LONGEST_SOURCE} == {}
 
 
-def test_files_are_few_and_small() -> None:
-    assert len(SOURCES) <= MOST_FILES
+def test_files_are_small() -> None:
     assert statistics.median(map(lines_of, SOURCES)) <= MEDIAN_FILE
+
+
+def test_there_are_not_too_many_files() -> None:
+    assert len(SOURCES) <= MOST_FILES
 
 
 def test_no_folder_is_crowded() -> None:

@@ -23,12 +23,14 @@ from foretell.errors import DamagedFile, DecisionError, InvalidInput, UnknownNam
 from foretell.files import write_whole
 from foretell.policies.draw import choices, pick
 from foretell.policies.registry import entry, policy, start
+from foretell.policies.spec import check_flag
 from foretell.policies.state import grow, leaves
-from foretell.policies.verbs import credit, has, observe, play, unobserve
+from foretell.policies.theta_spec import VALUES_WEIGHT, ThetaSpec, declare
+from foretell.policies.verbs import credit, drawn, has, observe, play, unobserve
 from foretell.types import Problem, RewardScale, is_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from foretell.policies.spec import Spec
     from foretell.types import Bools
@@ -76,6 +78,11 @@ class Agent:
     `reward_range`, or, with `reward_sigma`, are Gaussian with that standard deviation. The same
     seed and the same calls give the same decisions.
 
+    Signals are listed weakest first, which a policy that learns theta uses before there are
+    rewards: `signals_ordered=False` says that they are not. `signal_values` says what a reward is
+    on average after a signal, by name, and counts as `signal_values_weight` rewards of each. What
+    the policy's own text declares stays.
+
     The propensity of a decision is exact for the draw that was made. An index policy draws among
     its ties. A sampling policy draws `draws` choices, plays one of them, and its share among
     them is its propensity.
@@ -90,6 +97,9 @@ class Agent:
         seed: int | None = None,
         reward_range: tuple[float, float] = (0.0, 1.0),
         reward_sigma: float | None = None,
+        signals_ordered: bool = True,
+        signal_values: Mapping[str, float] | None = None,
+        signal_values_weight: float = VALUES_WEIGHT,
         horizon: int | None = None,
         draws: int = 100,
     ) -> None:
@@ -114,6 +124,13 @@ class Agent:
             if reward_sigma is None
             else RewardScale.gaussian(float(reward_sigma))
         )
+        check_flag("signals_ordered", signals_ordered)
+        self.spec = declare(
+            self.spec,
+            ordered=signals_ordered,
+            values=self._values(signal_values or {}),
+            weight=signal_values_weight,
+        )
         self.horizon = horizon
         self.seed = secrets.randbits(63) if seed is None else seed
         self.draws = draws
@@ -130,6 +147,8 @@ class Agent:
         shares = choices(self._state, t, mask, rng, self.draws).shares
         action = pick(shares, rng)
         play(self._state, t, action)
+        if has(drawn, self._state):
+            drawn(self._state, t, action, float(shares[action]))
         self._open[t] = _Open(action)
         self.decided += 1
         return Decision(t, self.actions[action], float(shares[action]))
@@ -235,6 +254,19 @@ class Agent:
                 kind, shape, data = saved.state[name]
                 value[...] = np.frombuffer(data, kind).reshape(shape)
         return agent
+
+    def _values(self, given: Mapping[str, float]) -> tuple[float | None, ...]:
+        """Return the declared value of every signal, in the unit of policies."""
+        for name in given:
+            _index_of("signal", name, self.signals)
+        if given and not isinstance(self.spec, ThetaSpec):
+            raise InvalidInput(
+                f"signal_values mean nothing to {self.spec.name}, which does not learn what "
+                f"follows on a signal: leave them out, or choose another policy"
+            )
+        return tuple(
+            self.scale.unit(given[name]) if name in given else None for name in self.signals
+        )
 
     def _problem(self) -> Problem:
         return Problem(len(self.actions), len(self.signals), self.scale.kind, self.horizon)

@@ -20,7 +20,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 class ForetellError(Exception):
@@ -48,6 +48,17 @@ def listed(known: Iterable[str]) -> str:
     return ", ".join(repr(one) for one in names[:LISTED]) + (f" and {more} more" * (more > 0))
 
 
+def near_miss(name: str, known: Sequence[str]) -> str | None:
+    """Return the known name that is nearest to another; None if none is near, or many are known.
+
+    >>> near_miss("heros", ["hero", "footer"])
+    'hero'
+    """
+    few = len(known) <= 2 * LISTED and len(name) <= LONG
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if few else []
+    return close[0] if close else None
+
+
 class UnknownName(ForetellError, KeyError):
     """A name that nothing goes by; `name` is that name."""
 
@@ -67,9 +78,8 @@ class UnknownName(ForetellError, KeyError):
         there is no field 'x' of a uniform delay: choose one of 'low', 'high'
         """
         known = list(known)
-        few = len(known) <= 2 * LISTED and len(name) <= LONG
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if few else []
-        advice = f"did you mean {close[0]!r}?" if close else "choose one of " + listed(known)
+        close = near_miss(name, known)
+        advice = f"did you mean {close!r}?" if close else "choose one of " + listed(known)
         error = cls(f"there is no {kind} {name!r}{' ' * bool(where)}{where}: {advice}")
         error.name = name
         return error

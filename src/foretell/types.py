@@ -109,8 +109,8 @@ class RewardScale:
 class Problem:
     """What a policy is told before the first round.
 
-    `horizon` is None where nobody knows it. `changes` are the rounds at which the law changes;
-    only oracles are told.
+    `horizon` is None where nobody knows it. `changes` are the rounds at which the law changes,
+    `theta_changes` those at which theta does; only oracles are told.
     """
 
     actions: int
@@ -118,6 +118,7 @@ class Problem:
     rewards: RewardKind = "bounded"
     horizon: int | None = None
     changes: tuple[int, ...] = ()
+    theta_changes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse problems in which there is nothing to choose or to see."""

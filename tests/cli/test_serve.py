@@ -9,7 +9,8 @@ import pytest
 
 from foretell.cli.serve import serve
 from foretell.errors import ForetellError
-from foretell.service.settings import Settings, known_settings
+from foretell.service.setting_info import known_settings
+from foretell.service.settings import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from foretell.cli import cli
-from foretell.client import transport
+from foretell.client import replies
 from foretell.errors import ForetellError
 
 SQLITE = "application/vnd.sqlite3"
@@ -213,7 +213,7 @@ def test_a_key_is_not_taken_elsewhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [b"", b"Content-Length: 100000000\r\n"])
 def test_an_endless_answer_ends(copy: str, length: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "MAX_REPLY_BYTES", 2**20)
+    monkeypatch.setattr(replies, "MAX_REPLY_BYTES", 2**20)
     with stranger(b"HTTP/1.1 200 OK\r\n" + length + b"\r\n" + b" " * 2**21) as url:
         for arguments in (("keys", "list"), ("restore", copy, "--yes")):
             assert "answered with more than 1 MB" in asked(url, *arguments)

@@ -13,6 +13,8 @@ from foretell.client.calls import (
     HttpReply,
     batch_call,
     decision_call,
+    evaluate_call,
+    evaluation_call,
     new_campaign_call,
     patch_call,
     read,
@@ -76,6 +78,14 @@ def test_campaigns_are_sent_as_they_are_given() -> None:
     assert patch_call("c", {}, None).headers == {}
     action = set_action_call("c", "a/b", "paused")
     assert action == ApiCall("PATCH", "/v1/campaigns/c/actions/a%2Fb", b'{"status":"paused"}')
+
+
+def test_an_evaluation_is_asked_for_and_read_by_its_id() -> None:
+    asked = evaluate_call("hero", "ucb")
+    assert (asked.method, asked.path) == ("POST", "/v1/campaigns/hero/evaluations")
+    assert asked.body == b'{"policy":"ucb"}'
+    read_again = evaluation_call("hero", "e/1")
+    assert read_again == ApiCall("GET", "/v1/campaigns/hero/evaluations/e%2F1")
 
 
 def test_a_newer_service_may_say_more_and_decide_in_new_modes() -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from foretell.client import ServiceUnavailable, transport
+from foretell.client import ServiceUnavailable, replies
 from foretell.client.deadline import PhaseTimeouts, enforce_deadline
 from tests.client.conftest import Make, Waiting
 from tests.client.fake_service import Service
@@ -76,7 +76,7 @@ def serving(misbehave: Misbehave) -> Iterator[str]:
 def test_a_decision_ends_in_time(
     make: Make, misbehave: Misbehave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transport, "MAX_REPLY_BYTES", 2**40)
+    monkeypatch.setattr(replies, "MAX_REPLY_BYTES", 2**40)
     with serving(misbehave) as url:
         client = make(url, timeout=0.2, fallback="pick")
         begun = time.monotonic()

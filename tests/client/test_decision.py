@@ -162,12 +162,6 @@ def test_the_fallback_of_a_call_goes_before_that_of_the_client(
     assert client.decide("c", eligible=["a", "b"], fallback=of_call).action == action
 
 
-def test_a_campaign_without_a_fallback_raises(service: Service, make: Make) -> None:
-    service.always = TROUBLE["500 page"]
-    with pytest.raises(ServiceUnavailable):
-        make(service.url, timeout=0.02, fallback={"other": "x"}).decide("c")
-
-
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"url": "localhost:8000"}, "got 'localhost:8000': http:// or https:// is missing in front"),
     ({"url": "localhost"}, "http:// or https:// is missing in front"),

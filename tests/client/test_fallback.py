@@ -12,6 +12,7 @@ import pytest
 
 from foretell.client import OutboxUnusable, health, sender
 from foretell.client.outbox import Outbox
+from foretell.errors import InvalidInput
 from tests.client.conftest import Make, Waiting, until
 from tests.client.fake_service import GARBAGE, Fault, Service, problem
 
@@ -80,18 +81,65 @@ def test_a_closed_client_falls_back(service: Service, make: Make) -> None:
 def test_a_fallback_that_raises_leaves_it_to_the_next_one(
     service: Service, make: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(campaign: str, eligible: Any) -> str:
-        raise ZeroDivisionError
-
     service.always = problem(404, detail="there is no campaign")
     assert make(service.url, fallback="pick").decide("c", fallback=broken).action == "pick"
     assert "the fallback for 'c' failed" in caplog.text
-    with pytest.raises(Exception, match="there is no campaign"):
-        make(service.url, fallback=broken).decide("c")
-    no_action = make(service.url, fallback=lambda campaign, eligible: 5)
-    with pytest.raises(Exception, match="there is no campaign"):
-        no_action.decide("c")
+    make(service.url, fallback=lambda campaign, eligible: 5).decide("c")
     assert "must be the name of an action, got 5" in caplog.text
+
+
+def broken(campaign: str, eligible: Any) -> str:
+    """Have a mistake in it."""
+    raise ZeroDivisionError
+
+
+WITHOUT_ACTION: dict[str, Any] = {
+    "a function that raises": broken,
+    "a function that returns no text": lambda campaign, eligible: 5,
+    "a function that returns nothing": lambda campaign, eligible: None,
+    "a mapping without the campaign": {"another": "pick"},
+}
+
+
+@pytest.mark.parametrize("of_call", [True, False])
+@pytest.mark.parametrize("fallback", WITHOUT_ACTION.values(), ids=WITHOUT_ACTION)
+def test_a_fallback_without_an_action_gives_what_a_page_can_use(
+    service: Service, make: Make, fallback: Any, of_call: bool
+) -> None:
+    client = make(service.url, timeout=0.5, fallback=None if of_call else fallback)
+    more = {"fallback": fallback} if of_call else {}
+    given = client.decide("known").action
+    service.always = problem(404, detail="there is no campaign")
+    for campaign, eligible, action in (
+        ("c", ["b", "a"], "b"),
+        ("known", None, given),
+        ("known", "ba", given),
+        ("c", None, ""),
+        (5, None, ""),
+    ):
+        decision = client.decide(campaign, eligible=eligible, **more)
+        assert (decision.action, decision.mode, decision.id) == (action, "fallback", None)
+        assert said(client, decision.reward(1.0)) is None
+    assert client.fallbacks == 5
+    assert client.dropped == 5
+
+
+def test_a_mapping_has_an_action_for_any_other_campaign(service: Service, make: Make) -> None:
+    service.always = problem(404)
+    client = make(service.url, fallback={"c": "pick", "*": "first"})
+    assert [client.decide(name).action for name in ("c", "another")] == ["pick", "first"]
+
+
+@pytest.mark.parametrize("wrong", [5, "", {}, {"c": ""}, {"c": 5}, {5: "pick"}, ["pick"]])
+def test_what_can_be_no_fallback_is_refused_where_it_is_given(
+    service: Service, make: Make, wrong: Any
+) -> None:
+    with pytest.raises(InvalidInput, match="fallback"):
+        make(service.url, fallback=wrong)
+    service.always = problem(404)
+    with pytest.raises(InvalidInput, match="fallback"):
+        make(service.url).decide("c", fallback=wrong)
+    assert make(service.url, fallback="pick").decide("c", fallback=wrong).action == "pick"
 
 
 def test_dropped_feedback_is_logged_whatever_was_logged_of_fallbacks(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,10 +12,12 @@ import msgspec
 import pytest
 
 from foretell.client import ServiceRefused
+from foretell.errors import InvalidInput
 from foretell.protocol import (
     CampaignReport,
     CampaignView,
     FieldError,
+    ImportView,
     KeyView,
     MadeKey,
     Mode,
@@ -151,6 +155,25 @@ def test_a_decision_that_was_never_shown_is_voided(
     assert admin.flush()
     for decision in (one, two):
         assert server.ask("GET", f"/v1/decisions/{decision.id}")[1]["voided"]
+
+
+def test_a_campaign_is_warm_started(admin: Any, campaign: str) -> None:
+    admin.create_campaign(name=campaign, **FIELDS)
+    at = datetime(2025, 1, 1, tzinfo=UTC)
+    rows = [{"action": "b", "signal": "click", "reward": 1.0, "decided_at": at}] * 2001
+    view = admin.import_history(campaign, rows, id="old")
+    assert isinstance(view, ImportView)
+    assert (view.decisions, view.rewards, view.parts) == (2001, 2001, 2)
+    while admin.campaign(campaign).history[0].status != "in force":
+        time.sleep(0.05)
+    assert admin.import_history(campaign, rows, id="old").status == "in force"
+    assert admin.report(campaign).history[0].begin == "2025-01-01T00:00:00.000000Z"
+    with pytest.raises(ServiceRefused, match="in force already"):
+        admin.import_history(campaign, rows[1:], id="old")
+    with pytest.raises(InvalidInput, match="row 1 of a history must have"):
+        admin.import_history(campaign, [rows[0], {"action": "b"}])
+    with pytest.raises(InvalidInput, match="at least one row"):
+        admin.import_history(campaign, [])
 
 
 def test_the_environment_says_where_the_service_is(

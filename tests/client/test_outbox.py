@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 import foretell
-from foretell.client import OutboxUnusable, outbox
+from foretell.client import OutboxUnusable, outbox, outbox_file
 from foretell.client.outbox import Outbox
+from foretell.client.outbox_file import committed
 from tests.client.conftest import Make
 from tests.client.fake_service import Service
 
@@ -48,7 +49,7 @@ def box(tmp_path: Path) -> Iterator[Outbox]:
 
 @pytest.fixture(params=["WAL", "PERSIST"])
 def journals(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "journal_mode", lambda version: request.param)
+    monkeypatch.setattr(outbox_file, "journal_mode", lambda version: request.param)
 
 
 @pytest.mark.usefixtures("journals")
@@ -294,7 +295,7 @@ def test_a_second_client_takes_no_lock_from_the_first(tmp_path: Path) -> None:
     """To open and close a database beside SQLite would drop the locks of the whole process."""
     path = str(tmp_path / "outbox.db")
     first = Outbox(path)
-    with first._commit():
+    with committed(first._database):
         Outbox(path).close()
         done = subprocess.run(
             [sys.executable, "-c", BEGIN, path], capture_output=True, text=True, check=False
@@ -308,7 +309,7 @@ def test_a_new_outbox_was_never_readable_by_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever opened it while others could read it could go on reading."""
-    monkeypatch.setattr(outbox, "_make_private", lambda path: None)
+    monkeypatch.setattr(outbox_file, "_make_private", lambda path: None)
     made = Outbox(str(tmp_path / "outbox.db"))
     made.put(b"{}")
     assert set(rights(tmp_path / "outbox.db").values()) == {"0o600"}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from foretell.client import OutboxUnusable, calls, outbox
+from foretell.client import OutboxUnusable, calls, outbox_file
 from foretell.client.outbox import Outbox
 from foretell.client.sender import Sender
 from tests.client.conftest import Make, until
@@ -65,14 +65,14 @@ def filled(path: Path, count: int) -> None:
 
 def with_room(monkeypatch: pytest.MonkeyPatch, room: int) -> list[FullDisk]:
     disks: list[FullDisk] = []
-    prepare = Outbox._prepare
+    begin = Outbox.__init__
 
-    def prepared(box: Outbox) -> None:
-        prepare(box)
+    def prepared(box: Outbox, path: str | None) -> None:
+        begin(box, path)
         disks.append(FullDisk(box._database, room))
         box._database = disks[-1]  # type: ignore[assignment]
 
-    monkeypatch.setattr(Outbox, "_prepare", prepared)
+    monkeypatch.setattr(Outbox, "__init__", prepared)
     return disks
 
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_settled_is_sent_again_in_ever_smaller_batches_and_logged
 def test_a_new_outbox_has_the_journal_with_which_it_drains_on_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "journal_mode", lambda version: "PERSIST")
+    monkeypatch.setattr(outbox_file, "journal_mode", lambda version: "PERSIST")
     for _ in range(2):
         filled(tmp_path / "outbox.db", 100)
         assert (tmp_path / "outbox.db-journal").stat().st_size > 65536

@@ -6,9 +6,10 @@ import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
+import msgspec
 import pytest
 
 from foretell.cli import cli
@@ -16,7 +17,8 @@ from foretell.policies import policy_table
 from foretell.service.engine import Engine
 from foretell.service.http.metrics import Metrics
 from foretell.service.http.routes import OPERATIONS
-from foretell.service.settings import known_settings
+from foretell.service.model import events
+from foretell.service.setting_info import known_settings
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -85,3 +87,26 @@ def test_the_metrics_are_those_of_the_reference(tmp_path: Path) -> None:
     page = (DOCS / "reference" / "metrics.md").read_text("utf-8")
     named = dict(re.findall(r"^\| `(foretell_\w+)` \| (\w+) \|", page, flags=re.MULTILINE))
     assert named == kinds
+
+
+LOG_STRUCTS = (*get_args(events.AnyEvent), events.CampaignConfig, events.Stage, events.Author)
+
+
+@pytest.mark.parametrize("kind", LOG_STRUCTS, ids=lambda kind: kind.__name__)
+def test_every_field_of_a_record_is_explained(kind: type[msgspec.Struct]) -> None:
+    """Each where its own kind is described, so that a name that another has does not count."""
+    page = (ROOT / "docs" / "explanation" / "log-format.md").read_text("utf-8")
+    events_part = page.partition("## Events")[2].partition("\n## ")[0]
+    name = kind.__name__
+    if kind in (events.CampaignConfig, events.Stage, events.Author):
+        part = events_part.partition("### 0: Configured")[2].partition("\n### ")[0]
+        if kind is events.CampaignConfig:
+            part = part.partition("`config` has")[2].partition("A stage has")[0]
+        elif kind is events.Stage:
+            part = part.partition("A stage has")[2]
+    elif f": {name}\n" in events_part:
+        part = events_part.partition(f": {name}\n")[2].partition("\n### ")[0]
+    else:
+        (part,) = re.findall(rf"^\| \d \| {name}\b.*$", events_part, flags=re.MULTILINE)
+    missing = [one for one in kind.__struct_fields__ if f"`{one}`" not in part]
+    assert missing == [], f"{name} of docs/explanation/log-format.md does not name {missing}"

@@ -35,3 +35,11 @@ rewards = st.fixed_dictionaries(
 voids = st.just({"kind": "void"})
 feedback = st.tuples(st.integers(0, 30), signals | signals | rewards | rewards | voids)
 Sent = tuple[int, dict[str, Any]]
+
+
+def as_corrected(change: dict[str, Any]) -> dict[str, Any]:
+    """Return a change with rewards that are corrected for silence, instead of reported all."""
+    kept = {name: value for name, value in change.items() if name != "default_reward"}
+    if kept.get("reward_silence") == "unknown":
+        kept["reward_silence"] = "corrected"
+    return kept

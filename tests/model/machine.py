@@ -27,6 +27,7 @@ from tests.model.drawn import (
     TIMES,
     WINDOWS,
     Sent,
+    as_corrected,
     feedback,
 )
 from tests.model.recorder import recorders
@@ -40,7 +41,7 @@ class LiveModel(RuleBasedStateMachine):
     """Drives an engine and a reference alike, and compares them after every step."""
 
     policies: tuple[str, ...] = ()
-    order_free = False
+    order_free = corrects = False
     log_engine = "memory"
 
     def __init__(self) -> None:
@@ -66,6 +67,8 @@ class LiveModel(RuleBasedStateMachine):
     @initialize(data=st.data(), signal=SILENCES, reward=SILENCES)
     def create(self, data: st.DataObject, signal: str, reward: str) -> None:
         name = data.draw(st.sampled_from(self.policies))
+        default, typical = (-1.0, 0.7) if self.corrects else (0.25, None)
+        reward = "corrected" if self.corrects and reward == "unknown" else reward
         windows = sorted((data.draw(WINDOWS), data.draw(WINDOWS)))
         self.served.create(
             actions=["a0", "a1"],
@@ -75,7 +78,8 @@ class LiveModel(RuleBasedStateMachine):
             reward_window=windows[1],
             signal_silence=signal,
             reward_silence=reward,
-            default_reward=0.25,
+            default_reward=default,
+            typical_delay=typical,
             reward_range=(-1.0, 2.0),
             explore=0.2,
         )
@@ -88,7 +92,8 @@ class LiveModel(RuleBasedStateMachine):
             reward_window=round(windows[1] * SECOND),
             signal_silence=signal,
             reward_silence=reward,
-            default_reward=0.25,
+            default_reward=default,
+            typical_delay=typical,
             low=-1.0,
             high=2.0,
         )
@@ -210,6 +215,7 @@ class LiveModel(RuleBasedStateMachine):
     @rule(change=CHANGES)
     def change_the_rules(self, change: dict[str, Any]) -> None:
         """Windows and silence are read into the model by a refit; {} asks for one."""
+        change = as_corrected(change) if self.corrects else change
         rules = {
             name: round(value * SECOND) if name.endswith("window") else value
             for name, value in change.items()

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foretell.policies.registry import policy, start
-from foretell.policies.verbs import credit, has, observe, play, unplay
+from foretell.policies.theta_spec import declare
+from foretell.policies.verbs import credit, elapse, has, observe, play, unplay, wait
 from foretell.types import Problem
 
 GRID = 10_000
@@ -54,6 +55,7 @@ class Reference:
     default_reward: float
     low: float
     high: float
+    typical_delay: float | None = None
     decisions: list[Decision] = field(default_factory=list)
 
     def closes(self, decision: Decision, kind: str) -> int:
@@ -68,7 +70,7 @@ class Reference:
         for one in self.decisions:
             for kind in ("signal", "reward"):
                 silences = {getattr(rule, f"{kind}_silence") for rule in (self, after)}
-                if silences != {"default"}:
+                if "unknown" in silences:
                     one.longest.pop(kind, None)
                 elif now >= self.closes(one, kind):
                     before: int = getattr(self, f"{kind}_window")
@@ -98,10 +100,22 @@ class Reference:
         """Return the reward that counts."""
         if self.signal(decision, now) is None:
             return None
-        if self.reward_silence == "default" and now < self.closes(decision, "reward"):
+        waits = self.reward_silence != "unknown"
+        if waits and now < self.closes(decision, "reward"):
             return None
         total = self.total(decision)
-        return self.default_reward if total is None and self.reward_silence == "default" else total
+        return self.default_reward if total is None and waits else total
+
+    def waited_for(self, decision: Decision, now: int) -> tuple[int, int, int, float, bool] | None:
+        """Return what a policy that corrects for silence knows of a reward, by its age."""
+        signal, total = self.signal(decision, now), self.total(decision)
+        if signal is None or self.reward_silence != "corrected":
+            return None
+        closes, made = self.closes(decision, "reward"), decision.decided_at // 1000
+        first = min((event.at for event in decision.events if event.kind == "reward"), default=now)
+        if total is not None and first < closes:
+            return made, signal, first // 1000 - made, self.unit(total), now >= closes
+        return None if now >= closes else (made, signal, -1, 0.0, False)
 
     def total(self, decision: Decision) -> float | None:
         values: dict[str | None, float | None] = {
@@ -131,11 +145,24 @@ class Reference:
         clipped = min(max(reward, self.low), self.high)
         return math.floor((clipped - self.low) / (self.high - self.low) * 2**30 + 0.5) / 2**30
 
+    def spec(self) -> Any:
+        """Return its policy, with what a campaign declares about signals and rewards."""
+        nothing: tuple[float | None, ...] = (None,) * self.signals
+        spec: Any = declare(policy(self.policy), ordered=True, values=nothing, weight=0.0)
+        if self.reward_silence == "corrected":
+            spec = replace(spec, censored=True, typical_delay=1000 * (self.typical_delay or 0.0))
+        return spec
+
+    def begun(self) -> Any:
+        """Return what its policy knows before the first decision."""
+        return start(self.spec(), Problem(self.actions, self.signals))
+
     def state(self, now: int) -> Any:
         """Return what a policy knows to which the outcome of every decision is delivered."""
-        state = start(policy(self.policy), Problem(self.actions, self.signals))
+        state = self.begun()
         for t, decision in enumerate(self.decisions):
             play(state, t, decision.action)
+            elapse(state, decision.decided_at // 1000)
             if is_void(decision) and has(unplay, state):
                 unplay(state, t, decision.action)
         for t, decision in enumerate(self.decisions):
@@ -144,6 +171,9 @@ class Reference:
                 observe(state, t, decision.action, signal)
             if signal is not None and reward is not None:
                 credit(state, t, decision.action, signal, self.unit(reward))
+            waited = self.waited_for(decision, now)
+            if waited is not None:
+                wait(state, *waited)
         return state
 
     def counts(self, now: int) -> dict[str, int]:

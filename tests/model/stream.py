@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from foretell.policies.registry import policy, start
 from foretell.policies.state import grow
 from foretell.policies.verbs import credit, has, observe, play, uncredit, unplay
 from foretell.types import Problem
@@ -53,7 +52,7 @@ class Life:
         self.corrects = has(uncredit, self.state)
 
     def _begun(self) -> Any:
-        return start(policy(self.now.policy), Problem(self.now.actions, self.now.signals))
+        return self.now.begun()
 
     def live(self, moments: list[Moment], until: int) -> Life:
         for moment in moments:
@@ -89,7 +88,7 @@ class Life:
     def grow(self, actions: int) -> None:
         known, self.now.actions = self.now.actions, actions
         problem = Problem(actions, self.now.signals)
-        self.state = grow(policy(self.now.policy), self.state, known, problem)
+        self.state = grow(self.now.spec(), self.state, known, problem)
 
     def refit(self, rules: dict[str, Any]) -> None:
         """Read everything again, in the order of decisions, with the present outcomes."""

@@ -15,6 +15,14 @@ class OrderFree(LiveModel):
     order_free = True
 
 
+class Corrected(LiveModel):
+    """A policy that corrects for the silence of rewards."""
+
+    policies = ("nsd-psrl(window=4)", "nsd-psrl(ordered=True)")
+    order_free = True
+    corrects = True
+
+
 class Stream(LiveModel):
     """Policies that read signals in the order of decisions, once."""
 
@@ -34,6 +42,12 @@ class OrderFreeOnDisk(OrderFree):
     log_engine = "sqlite"
 
 
+class CorrectedOnDisk(Corrected):
+    """The same on SQLite."""
+
+    log_engine = "sqlite"
+
+
 class StreamOnDisk(Stream):
     """The same on SQLite."""
 
@@ -42,9 +56,13 @@ class StreamOnDisk(Stream):
 
 TestOrderFree = pytest.mark.slow(OrderFree.TestCase)
 TestOrderFree.settings = effort(60)
+TestCorrected = pytest.mark.slow(Corrected.TestCase)
+TestCorrected.settings = effort(30)
 TestStream = pytest.mark.slow(Stream.TestCase)
 TestStream.settings = effort(60)
 TestOrderFreeOnDisk = pytest.mark.slow(OrderFreeOnDisk.TestCase)
 TestOrderFreeOnDisk.settings = effort(20)
+TestCorrectedOnDisk = pytest.mark.slow(CorrectedOnDisk.TestCase)
+TestCorrectedOnDisk.settings = effort(20)
 TestStreamOnDisk = pytest.mark.slow(StreamOnDisk.TestCase)
 TestStreamOnDisk.settings = effort(20)

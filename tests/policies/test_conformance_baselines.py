@@ -12,6 +12,7 @@ BASELINES = (
     "kl-ucb(c=3.0)",
     "glr-kl-ucb",
     "glr-kl-ucb(local=True)",
+    "glr-kl-ucb(growing=True)",
     "glr-kl-ucb(alpha=0.0, delta=0.01)",
     "d-ucb(gamma=0.99)",
     "ts",
@@ -23,6 +24,9 @@ BASELINES = (
     "signal-glr-kl-ucb(delta=0.05, local=True)",
     "metabio(delta=0.1)",
     "oracle-psrl",
+    "m-ucb(changes=2, width=4)",
+    "cusum-ucb(changes=2, first=5, drift=0.05)",
+    "bayes-ucb(c=2.0)",
 )
 
 
@@ -59,6 +63,16 @@ def test_a_baseline_lives_without_a_horizon(spec: str) -> None:
         "metabio(delta=2)",
         "signal-glr-kl-ucb(alpha=-0.1)",
         "sw-ts(window=0)",
+        "sw-kl-ucb(window=0)",
+        "d-kl-ucb(gamma=0)",
+        "m-ucb(changes=-1)",
+        "m-ucb(width=7)",
+        "cusum-ucb(first=0)",
+        "cusum-ucb(drift=1.5)",
+        "bayes-ucb(c=-1)",
+        "ids(samples=1)",
+        "qpm-d(c=-1)",
+        "glr-kl-ucb(growing=1)",
     ],
 )
 def test_a_spec_that_cannot_be_is_refused(spec: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,16 @@ SPECS = [
     "nsd-psrl-cp(coupling=1.0)",
     "nsd-psrl-cp(robust=True)",
     "nsd-adaptive",
+    "nsd-psrl(ordered=True, censored=True, typical_delay=40.0)",
+    "nsd-psrl-cp(censored=True, typical_delay=(40.0, 20.0, 90.0))",
+    "nsd-psrl(window=50, ordered=True)",
+    "nsd-adaptive(ordered=True)",
+    "nsd-ucrl2(window=50, scale=0.1, ordered=True)",
+    "nsd-kl(level='ln t', ordered=True)",
+    "nsd-kl-glr(ordered=True)",
+    "oracle-psrl(ordered=True)",
+    "oracle-theta",
+    "oracle-theta(keep=False)",
 ]
 CHANGING = ft.Scenario(
     law=[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.1, 0.4, 0.5]],
@@ -41,12 +53,25 @@ def test_it_obeys_every_law_of_policies(spec: str) -> None:
 
 @pytest.mark.compiled
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize(
+    "spec", [*SPECS, "nsd-adaptive(ordered=True, signal_values=(0.1, 0.2, 0.6))"]
+)
 def test_compiled_and_plain_runs_are_equal(spec: str) -> None:
     compiled = ft.simulate(CHANGING, spec, 900, 1, seed=1)
     plain = ft.simulate(CHANGING, spec, 900, 1, seed=1, compiled=False)
     np.testing.assert_array_equal(compiled.regret, plain.regret)
     np.testing.assert_array_equal(compiled.actions, plain.actions)
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["nsd-adaptive", "oracle-theta", "oracle-theta(keep=False)"])
+def test_compiled_and_plain_runs_are_equal_where_theta_moves(spec: str) -> None:
+    moving = dataclasses.replace(
+        CHANGING, alpha=0.0, mu=None, theta_changes=ft.theta_steps([(300, [0.1, 0.3, 0.9])])
+    )
+    compiled, plain = (ft.simulate(moving, spec, 900, 1, compiled=c) for c in (True, False))
+    np.testing.assert_array_equal(compiled.regret, plain.regret)
 
 
 @pytest.mark.parametrize("spec", ["nsd-kl", "nsd-kl-glr", "nsd-psrl-cp", "nsd-adaptive"])
@@ -77,6 +102,7 @@ def test_gaussian_rewards_are_learned(spec: str) -> None:
         "nsd-kl-glr(local=1)",
         "nsd-psrl-cp(coupling=2)",
         "nsd-psrl-cp(idle=-1)",
+        "nsd-psrl-cp(sharpness=0)",
         "nsd-ucrl2(tight=1)",
     ],
 )
@@ -110,6 +136,17 @@ def test_it_matches_glr_kl_ucb_where_the_reward_is_the_signal(number: int) -> No
     )
     reference, ours = (batch.final.mean() for batch in batches.values())
     assert 0.8 <= ours / reference <= 1.25
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_a_theta_that_moves_is_found_nearly_as_well_as_if_its_changes_were_known() -> None:
+    entry = suite_entry("theta-changes")
+    specs = ["nsd-adaptive", "nsd-psrl-cp", "oracle-theta"]
+    batches = ft.simulate(entry.scenario, specs, entry.horizon, 20, seed=11)
+    ours, never, known = (batch.final.mean() for batch in batches.values())
+    assert ours < 0.6 * never
+    assert ours < 1.5 * known
 
 
 @pytest.mark.compiled

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import foretell as ft
-from foretell.policies import MetaBio
+from foretell.policies import MetaBio, start
+from foretell.policies.verbs import credit, drawn, observe, play
+from foretell.types import Problem
 from tests.reference.baselines import run_with_delay
 
 
@@ -62,3 +64,17 @@ def test_a_newcomer_to_metabio_has_the_mean_of_the_weights() -> None:
         agent.reward(decision, float(good))
         chosen.append(decision.action)
     assert chosen[2000:].count("bad") < 150
+
+
+def test_metabio_divides_a_loss_by_the_propensity_that_it_is_handed() -> None:
+    losses = []
+    for propensity in (0.5, 0.25):
+        state = start(MetaBio(delta=1.0), Problem(3, 2, horizon=4000))
+        for t in range(2000):
+            play(state, t, t % 3)
+            drawn(state, t, t % 3, propensity)
+            observe(state, t, t % 3, 0)
+            credit(state, t, t % 3, 0, 0.0)
+        losses.append(state.losses.copy())
+    assert losses[0].min() > 0.0
+    np.testing.assert_allclose(losses[1], 2 * losses[0], rtol=1e-12)

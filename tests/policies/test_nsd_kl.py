@@ -81,10 +81,10 @@ def test_time_alone_raises_every_index() -> None:
 def test_what_is_known_of_theta_grows_on_after_the_law_is_forgotten() -> None:
     state, _, _ = run_with_delay(GROWING, 60, delay=5)
     ranked(state, 60)
-    before = state.scratch_upper.copy()
+    before = state.scratch_bounds.upper.copy()
     forget(state)
     assert (ranked(state, 0) == math.inf).all()
-    np.testing.assert_array_equal(state.scratch_upper, before)
+    np.testing.assert_array_equal(state.scratch_bounds.upper, before)
 
 
 def test_it_prints_and_reads_its_level() -> None:

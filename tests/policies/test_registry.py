@@ -17,7 +17,7 @@ def test_every_policy_of_ours_says_its_cost_and_its_use() -> None:
 def test_what_an_oracle_knows_is_named_among_its_needs() -> None:
     for one in ft.registered_policies().values():
         if one.spec.__module__.startswith("foretell.") and one.lab_only:
-            assert "change points" in one.needs
+            assert {"change points", "changes of theta"} & set(one.needs)
             assert ("undelayed rewards" in one.needs) == one.undelayed
 
 

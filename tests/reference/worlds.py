@@ -20,11 +20,21 @@ def law_at(world: World, t: int) -> Floats:
     return between
 
 
+def theta_at(world: World, t: int) -> Floats:
+    """Return the (signals,) theta of round t of a world of one run."""
+    rounds, values = world.theta.rounds, world.theta.values
+    knot = int(np.flatnonzero(rounds <= t)[-1])
+    if not world.theta.drifts[knot]:
+        here: Floats = values[knot]
+        return here
+    return np.array([np.interp(t, rounds[knot : knot + 2], v) for v in values[knot : knot + 2].T])
+
+
 def means_at(world: World, t: int) -> Floats:
     """Return each action's mean unit reward: alpha · mu + (1 − alpha) · p·theta."""
     knot = int(np.flatnonzero(world.rounds <= t)[-1])
     means: Floats = world.alpha * world.mus[knot] + (1 - world.alpha) * (
-        law_at(world, t) @ world.theta
+        law_at(world, t) @ theta_at(world, t)
     )
     return means
 

@@ -163,6 +163,23 @@ class Served:
         patch = msgspec.convert({"status": status}, protocol.ActionPatch)
         return self.run(self.engine.patch_action(name, action, patch))
 
+    def import_history(
+        self, rows: list[dict[str, Any]], history: str = "old", name: str = "c", **more: Any
+    ) -> protocol.ImportView:
+        """Import a part of a history; the last one, unless it is said otherwise."""
+        fields = {"id": history, "rows": rows, "last": True} | more
+        part = msgspec.convert(fields, protocol.HistoryPart)
+        return self.run(self.engine.import_history(name, part))
+
+    def imported(self, name: str = "c") -> list[protocol.ImportView]:
+        """Return the histories of a campaign, after those that are whole came in force."""
+
+        async def wait() -> None:
+            await asyncio.gather(*self.engine.imports.under_way.values())
+
+        self.run(wait())
+        return self.engine.campaign(name).history
+
     def decide(self, name: str = "c", **ask: Any) -> protocol.DecisionAnswer:
         return self.run(self.engine.decide(name, protocol.DecisionRequest(**ask)))[0]
 
@@ -233,6 +250,7 @@ async def _drop(engine: Engine) -> None:
     for task in engine.tasks:
         task.cancel()
     await asyncio.gather(*engine.tasks, return_exceptions=True)
+    await engine.imports.stop()
     await engine._stop_folding()
     log = engine.runtime.log
     if not isinstance(log, MemoryLog):

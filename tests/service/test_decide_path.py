@@ -15,16 +15,20 @@ from typing import Any
 from unittest import mock
 
 import msgspec
+from uvicorn.server import ServerState
 
 import foretell
 from foretell import protocol
 from foretell.policies.registry import policy
+from foretell.service import server
 from foretell.service.engine import Engine, maintenance
-from foretell.service.http import app
 from foretell.service.log.sqlite import watch
+from foretell.service.settings import Settings
+from tests.service.http.raw_server import one_answer
 
 MAX_FILES = 20
 SOURCE = Path(foretell.__file__).parent
+CONNECTION = str(SOURCE / "service" / "http" / "connection.py")
 POLICY = "ucb"
 REQUEST = {"decision_key": "k", "unit": "u", "eligible": ["a", "b"], "context": {"x": 1}}
 """It uses all that a request can, so that it passes every file that one may pass."""
@@ -34,24 +38,31 @@ KEY = "ftk_the-key-of-the-decide-path"
 class Trace:
     """The files of foretell that a request enters, in the order of the first entry.
 
-    It enters them in its own task, and in the thread that writes the log. What other tasks do at
-    the same time, such as the fold, is not the request's.
+    It enters them where its connection is called back, in the task that answers it, and in the
+    thread that writes the log. What other tasks do at the same time, such as the fold, is not the
+    request's.
     """
 
     def __init__(self) -> None:
         self.files: dict[str, None] = {}
-        self.task: asyncio.Task[Any] | None = None
+        self.tasks: set[asyncio.Task[Any]] | None = None
+        """The tasks of requests, while there is one to trace."""
         self.loop_thread = threading.get_ident()
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         name = frame.f_code.co_filename
-        if event == "call" and name.startswith(str(SOURCE)) and self._is_of_request():
+        if event == "call" and name.startswith(str(SOURCE)) and self._is_of_request(frame):
             self.files.setdefault(str(Path(name).relative_to(SOURCE)))
 
-    def _is_of_request(self) -> bool:
-        if self.task is None or threading.get_ident() != self.loop_thread:
-            return self.task is not None
-        return asyncio.current_task() is self.task
+    def _is_of_request(self, frame: FrameType | None) -> bool:
+        if self.tasks is None or threading.get_ident() != self.loop_thread:
+            return self.tasks is not None
+        task = asyncio.current_task()
+        if task is not None:
+            return task in self.tasks
+        while frame is not None and frame.f_code.co_filename != CONNECTION:
+            frame = frame.f_back
+        return frame is not None
 
     @contextmanager
     def in_every_thread(self) -> Iterator[None]:
@@ -66,38 +77,19 @@ class Trace:
             threading.setprofile(None)
 
 
-async def decide(web: Any) -> tuple[int, dict[str, Any]]:
-    """Ask for a decision through the web application, as uvicorn would."""
-    path, body = "/v1/campaigns/c/decisions", msgspec.json.encode(REQUEST)
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": "POST",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "root_path": "",
-        "query_string": b"",
-        "headers": [
-            (b"authorization", f"Bearer {KEY}".encode()),
-            (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
-        ],
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 80),
-    }
-    sent: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
-
-    await web(scope, receive, send)
-    answer = b"".join(message.get("body", b"") for message in sent)
-    return sent[0]["status"], msgspec.json.decode(answer)
+async def decide(port: int) -> tuple[int, dict[str, Any]]:
+    """Ask for a decision over a socket of its own, byte by byte."""
+    body = msgspec.json.encode(REQUEST)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(
+        b"POST /v1/campaigns/c/decisions HTTP/1.1\r\nHost: here\r\n"
+        b"Authorization: Bearer %s\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n%s" % (KEY.encode(), len(body), body)
+    )
+    answer = await one_answer(reader)
+    writer.close()
+    assert answer is not None
+    return answer.status, msgspec.json.decode(answer.body)
 
 
 async def traced(path: Path) -> list[str]:
@@ -109,14 +101,21 @@ async def traced(path: Path) -> list[str]:
         mock.patch.object(watch, "LOOK_SECONDS", 3600.0),
     ):
         engine = await Engine.open(path, admin_key=KEY, compiled=False)
+        config, state = server._config(engine, Settings(db=str(path))), ServerState()
+        config.load()
+        protocol_of: Any = config.http_protocol_class
+        listening = await asyncio.get_running_loop().create_server(
+            lambda: protocol_of(config=config, server_state=state, app_state={}), "127.0.0.1", 0
+        )
         try:
             new = protocol.NewCampaign("c", ["a", "b"], ["none", "click"], POLICY, sticky=True)
             await engine.create(new)
-            web = app(engine)
-            trace.task = asyncio.current_task()
-            status, answer = await decide(web)
-            trace.task = None
+            await engine.settled()
+            trace.tasks = state.tasks
+            status, answer = await decide(listening.sockets[0].getsockname()[1])
+            trace.tasks = None
         finally:
+            listening.close()
             await engine.close()
     assert status == 201
     assert answer["action"] in ("a", "b")

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from foretell.service.settings import known_settings
+from foretell.service.setting_info import known_settings
 from tests.service.server_process import CAMPAIGN, KEY, Server, environment, foretell
 
 pytestmark = pytest.mark.slow

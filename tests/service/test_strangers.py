@@ -38,7 +38,7 @@ def test_endless_requests_take_little_memory_and_stop_nobody(tmp_path: Path) -> 
         before = memory(server, "VmRSS")
 
         async def decide_meanwhile() -> int:
-            attacking = asyncio.create_task(attack(port, 4.0))
+            attacking = asyncio.create_task(asyncio.to_thread(attack, port, 4.0))
             made = 0
             while not attacking.done():
                 path = "/v1/campaigns/home-hero/decisions"

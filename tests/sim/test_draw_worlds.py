@@ -29,13 +29,23 @@ PATTERNS: dict[str, Changes] = {
 
 def recipe(name: str) -> ft.Scenario:
     return ft.Scenario(
-        law=LAW, theta=[0.8, 0.4, 0.2], alpha=0.1, mu=[0.1, 0.2, 0.3, 0.4], changes=PATTERNS[name]
+        law=LAW,
+        theta=[0.8, 0.4, 0.2],
+        alpha=0.1,
+        mu=[0.1, 0.2, 0.3, 0.4],
+        changes=PATTERNS[name],
+        theta_changes=ft.theta_redraws(hazard=0.01),
     )
 
 
 def knots_of(world: World, run: int) -> list[bytes]:
     part = slice(world.first[run], world.end[run])
-    return [array[part].tobytes() for array in (world.rounds, world.laws, world.mus, world.drifts)]
+    theta = world.theta
+    own = slice(theta.first[run], theta.end[run])
+    return [
+        *(array[part].tobytes() for array in (world.rounds, world.laws, world.mus, world.drifts)),
+        *(array[own].tobytes() for array in (theta.rounds, theta.values, theta.drifts)),
+    ]
 
 
 @pytest.mark.parametrize("name", PATTERNS)

@@ -150,6 +150,11 @@ def _clipped(record: Record, final: FinalLog) -> set[bool]:
 
 
 def _wrong_decisions(item: Item, final: FinalLog) -> Iterator[str]:
+    new = [answer["new"] for answer in item.answers if isinstance(answer, dict)]
+    if sum(new) > 1:
+        yield f"answer: {item.name} was answered 201 {sum(new)} times, and was made once"
+    if new and not any(new) and item.sent == len(item.answers):
+        yield f"answer: {item.name} was never answered 201, and every answer has come"
     for answer in item.answers:
         if not isinstance(answer, dict):
             continue

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from unittest import mock
 
+from foretell.protocol import DecisionAnswer, DecisionRequest
+from foretell.service.engine.decisions import Decisions
 from foretell.service.log.protocol import Claim, SavedState
 from foretell.service.log.sqlite import side_tables
 from foretell.service.log.sqlite.appender import Appender
@@ -99,10 +101,26 @@ def pending_play_kept() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def repeat_answered_as_new() -> Iterator[None]:
+    """Answer 201 to a request whose decision was made before."""
+    decide = Decisions.decide
+
+    async def careless(
+        self: Decisions, name: str, ask: DecisionRequest
+    ) -> tuple[DecisionAnswer, bool]:
+        answer, _ = await decide(self, name, ask)
+        return answer, True
+
+    with mock.patch.object(Decisions, "decide", careless):
+        yield
+
+
 PLANTS: dict[str, Callable[[], AbstractContextManager[None]]] = {
     "answer before fsync": answer_before_fsync,
     "dedup lost at a restart": dedup_lost_at_a_restart,
     "a window closed after a record of its own microsecond": window_closed_after_its_microsecond,
     "a state saved above the head": state_saved_above_the_head,
     "a pending play kept after a failed commit": pending_play_kept,
+    "a repeat answered as new": repeat_answered_as_new,
 }

@@ -328,24 +328,45 @@ class _Simulation:
         drawn = Decider(campaign.config.seed).choose(Overlay(campaign), everything, event.nonce)
         if (drawn.action, drawn.propensity) != (event.action, event.propensity):
             self.totals.violations.append(f"draw: {event} is drawn as {drawn} from the log alone")
-        await self._check_close(server, token.number)
-        if any(active.overlay._under_way for active in runtime.by_number.values()):
+        settled = await self._check_close(server, token.number)
+        if settled and any(active.overlay._under_way for active in runtime.by_number.values()):
             self.totals.violations.append("pending: a decision is under way that is not there")
 
-    async def _check_close(self, server: Server, decision: int) -> None:
-        """Go to the microsecond at which the window of a decision closes: now it is closed."""
+    async def _settled(self, server: Server) -> bool:
+        """Wait until all that is in the log is folded, which takes long on a slow disk.
+
+        Returns whether it is: not where the log closes, or the server dies.
+        """
+        assert server.engine is not None
+        fold, end = server.engine.fold, log_of(server).now()
+        with contextlib.suppress(LogClosed):
+            for _ in range(100):
+                if server.dead.is_set():
+                    return False
+                if await fold.reached(end, 10.0):
+                    return True
+            self.totals.violations.append("fold: it does not come to the end of the log")
+        return False
+
+    async def _check_close(self, server: Server, decision: int) -> bool:
+        """Go to the microsecond at which the window of a decision closes: now it is closed.
+
+        Returns whether all that is in the log is folded then.
+        """
         assert server.engine is not None
         log, active = log_of(server), server.engine.runtime.by_name["plain"]
         due = active.campaign.rules.due(0, moment(decision))
         self.virtual.advance(due - moment(log.now()))
+        if not await self._settled(server):
+            return False
         with contextlib.suppress(LogClosed):
-            await server.engine.settled()
             final = await FinalLog.read(log)
             self.totals.violations += wrong_life(final, "plain", active.campaign)
+        return True
 
     async def _check_states(self, server: Server) -> None:
         assert server.engine is not None
-        await server.engine.settled()
+        await self._settled(server)
         runtime = server.engine.runtime
         with open_reader(str(self.path)) as log:
             final = await FinalLog.read(log)

@@ -63,14 +63,15 @@ class InlineWriter(Writer):
         self._turn: asyncio.TimerHandle | None = None
         self._ended = asyncio.Event()
 
-    def put(self, job: Any) -> None:
-        super().put(job)
-        self._plan()
-
     async def stop(self) -> None:
+        self._hand_over()
         self._queue.put(None)
         self._plan()
         await self._ended.wait()
+
+    def _hand_over(self) -> None:
+        super()._hand_over()
+        self._plan()
 
     def _plan(self) -> None:
         if self._turn is None and not self._ended.is_set():
@@ -83,15 +84,14 @@ class InlineWriter(Writer):
         self._turn = None
         if self._queue.empty():
             return
-        jobs = self._take()
-        group = [job for job in jobs if job is not None]
-        if jobs[-1] is None:
+        jobs, ending = self._take()
+        if ending:
             self._ended.set()
-        if group and self.virtual.rng.random() < 0.4:
-            self._go_to_a_close(group[0])
+        if jobs and self.virtual.rng.random() < 0.4:
+            self._go_to_a_close(jobs[0])
         try:
-            if group:
-                self._write(group)
+            if jobs:
+                self._write(jobs)
         except Exception as error:  # noqa: BLE001  (as the thread does)
             self._ended.set()
             self._call_loop(self._on_fail, error)

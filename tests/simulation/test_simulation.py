@@ -25,6 +25,7 @@ FINDS = {
     "a window closed after a record of its own microsecond": ("state: plain",),
     "a state saved above the head": ("state",),
     "a pending play kept after a failed commit": ("draw", "pending"),
+    "a repeat answered as new": ("answer",),
 }
 """How the violations begin that each planted fault must lead to."""
 WITHIN = 60

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from foretell.stats.estimate import Estimate, estimate_action, estimate_signal
+from foretell.stats.estimate import (
+    Estimate,
+    estimate_action,
+    estimate_mean,
+    estimate_signal,
+)
 from foretell.types import GRAIN
 
 KNOWN = [Estimate(0.02, 0.0199, 0.0201), Estimate(0.6, 0.5999, 0.6001)]
@@ -90,3 +95,32 @@ def test_an_estimate_prints_as_many_digits_as_it_deserves(
     numbers: tuple[float, float, float], printed: str
 ) -> None:
     assert str(Estimate(*numbers)) == printed
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.4])
+def test_a_mean_covers_what_its_rewards_had_as_theirs_however_they_were_chosen(rate: float) -> None:
+    """Of two actions the one that has done better is played on; means fall by half meanwhile."""
+    rng = np.random.default_rng(8)
+    held = tried = 0
+    for _ in range(600):
+        counts, totals, means = np.zeros(2), np.zeros(2), np.zeros(2)
+        for t in range(300):
+            played = int(totals[1] * counts[0] > totals[0] * counts[1]) if t > 60 else t % 2
+            mean = rate if t < 150 else rate / 2
+            counts[played] += 1
+            totals[played] += rng.random() < mean
+            means[played] += mean
+        for count, total, own in zip(counts.tolist(), totals.tolist(), means.tolist(), strict=True):
+            found = estimate_mean(int(count), total, total)
+            assert found is not None
+            tried += 1
+            held += found.low <= own / count <= found.high
+    assert held >= 0.93 * tried
+
+
+def test_a_mean_of_rewards_that_hardly_differ_is_narrow() -> None:
+    found = estimate_mean(400, 200.0, 400 * (0.25 + 0.05**2))
+    assert found is not None
+    assert found.mean == 0.5
+    assert found.high - found.low == pytest.approx(2 * 1.96 * math.hypot(0.0025, 0.00245), rel=0.02)
+    assert estimate_mean(0, 0.0, 0.0) is None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import foretell as ft
 from foretell.errors import InvalidInput
 from foretell.studies.own import read_study
 
@@ -73,3 +74,13 @@ def test_an_error_names_its_line(tmp_path: Path, text: str, sentence: str) -> No
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no study file"):
         read_study(tmp_path / "nowhere.toml")
+
+
+def test_the_theta_of_a_named_scenario_can_be_moved(tmp_path: Path) -> None:
+    moved = (
+        'title = "t"\nhorizon = 12000\npolicies = ["uniform"]\n[[scenarios]]\n'
+        'base = "theta-drifts"\n'
+        'theta_changes = { pattern = "steps", towards = [[3000, [0.1, 0.2, 0.3, 0.4]]] }\n'
+    )
+    (panel,) = read_study(written(tmp_path, moved)).study.panels
+    assert panel.scenario.theta_changes == ft.theta_steps([(3000, [0.1, 0.2, 0.3, 0.4])])

@@ -102,8 +102,8 @@ def test_print_shows_the_still_figures(page: Page, tmp_path: Path) -> None:
 def test_a_leaderboard_sorts_by_a_click_and_shows_what_is_searched_for(browser: Browser) -> None:
     keys = {"b": 10.0, "a": None, "c": 2.0}
     rows = [
-        {"scenario": name, "policy": name, "spec": name, "numbers": [NumberCell(key, str(key))]}
-        for name, key in keys.items()
+        {"scenario": name, "part": "held out", "policy": name, "spec": name, "numbers": [number]}
+        for name, number in {name: NumberCell(key, str(key)) for name, key in keys.items()}.items()
     ]
     text = render("leaderboard.html", made="", columns=[], summary=[], heat="", cells=rows)
     page = browser.new_page()

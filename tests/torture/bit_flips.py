@@ -171,7 +171,7 @@ async def answers(path: Path, asked: Asked) -> dict[str, Any]:
         engine = await Engine.open(path, compiled=False)
     except Exception as error:  # noqa: BLE001  (which ones are allowed is for `compare`)
         return {"open": error}
-    engine.ingest._nonces = random.Random(1)  # noqa: S311  (so that every draw is the same)
+    engine.decisions._nonces = random.Random(1)  # noqa: S311  (so that every draw is the same)
     try:
         for what, ask in _questions(engine, asked):
             try:

@@ -57,6 +57,8 @@ class Book:
         self.duplicates: Counter[str] = Counter()
         """Answers `duplicate`, by campaign."""
         self.resent = 0
+        self.done: Counter[str] = Counter()
+        """What was answered by what it is called in `verbs.KINDS`; a copy does not undo it."""
         self.history = History()
         """When each `decision_key` and `event_id` was sent and answered."""
         self.untracked: set[str] = set()
@@ -105,6 +107,7 @@ class Book:
 
     def end_copy(self, now: Book) -> None:
         """Note what else may be in a copy that is finished now."""
+        self.keys = [key for key in self.keys if key in now.keys]  # others may be revoked there
         for name, item in now.items.items():
             new = Item(item.verb, item.body, name, uncertain=True)
             known = self.items.setdefault(name, new)

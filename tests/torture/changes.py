@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +63,7 @@ SIGNALS = {
     "free": ("low", "high"),
     "sticky": ("click",),
 }
+Change = Callable[[Service, str], Awaitable[None]]
 MOST_SIGNALS, MOST_SECRETS = 6, 60
 _copies = itertools.count()
 
@@ -75,32 +77,31 @@ class Changes:
         self.copy: tuple[Path, Book] | None = None
         """The last copy that was taken, and what it must hold."""
         self.folder = folder
+        self._deck: list[Change] = []
 
     async def one(self, service: Service) -> None:
-        """Change something."""
+        """Change something; each kind has its turn before any has its next."""
         rng = self.traffic.rng
-        what = rng.choice(
-            (
-                *(self._explore, self._window, self._window, self._policy, self._erase),
+        if not self._deck:
+            self._deck = [
+                *(self._explore, self._reward_window, self._signal_window, self._policy),
                 *(self._action, self._signal, self._key, self._pause, self._action_status),
-                *(self._revoke, self._rotate, self._refit, self.back_up),
-            )
-        )
-        await what(service, rng.choice(CHANGED))
+                *(self._revoke, self._rotate, self._refit, self._erase, self.back_up),
+            ]
+            rng.shuffle(self._deck)
+        await self._deck.pop()(service, rng.choice(CHANGED))
 
     async def _explore(self, service: Service, campaign: str) -> None:
         explore = self.traffic.number / 1e6
         await self._patch(service, campaign, {"explore": explore}, f"x/{campaign}/{explore!r}")
 
-    async def _window(self, service: Service, campaign: str) -> None:
-        number = self.traffic.number
-        if self.traffic.rng.random() < 0.5:
-            window = 0.2 + number / 1e5
-            patch, name = {"reward_window": window}, f"r/{campaign}/{window!r}"
-        else:
-            window = 0.02 + number / 1e6
-            patch, name = {"signal_window": window}, f"w/{campaign}/{window!r}"
-        await self._patch(service, campaign, patch, name)
+    async def _reward_window(self, service: Service, campaign: str) -> None:
+        window = 0.2 + self.traffic.number / 1e5
+        await self._patch(service, campaign, {"reward_window": window}, f"r/{campaign}/{window!r}")
+
+    async def _signal_window(self, service: Service, campaign: str) -> None:
+        window = 0.02 + self.traffic.number / 1e6
+        await self._patch(service, campaign, {"signal_window": window}, f"w/{campaign}/{window!r}")
 
     async def _policy(self, service: Service, campaign: str) -> None:
         drawn = self.traffic.rng.choice(POLICIES).format(self.traffic.number + 100)
@@ -152,6 +153,8 @@ class Changes:
             self.traffic.book.keys.append(made)
 
     async def _revoke(self, service: Service, _: str) -> None:
+        if not self.traffic.book.keys:
+            await self._key(service, "")
         if self.traffic.book.keys:
             key = self.traffic.book.keys.pop()
             await self.traffic.send(service, "revoke", {"id": key}, f"kr/{key}")
@@ -182,6 +185,7 @@ class Changes:
             if refused.status != 503:
                 self.traffic.failures.append(f"failed: backup: {refused.status} {refused}")
             return
+        self.traffic.book.done["backup"] += 1
         book.end_copy(self.traffic.book)
         self.forget_copy()
         self.copy = target, book
@@ -208,6 +212,7 @@ class Changes:
             self.traffic.book.restoring = None
             self.traffic.failures.append(f"failed: restore: {refused.status} {refused}")
         else:
+            self.traffic.book.done["restore"] += 1
             self.traffic.failures += self.traffic.book.become(book)
 
     def forget_copy(self) -> None:

@@ -11,7 +11,7 @@ from foretell.service.log.sqlite.check import check_database
 from tests.torture.book import Book
 from tests.torture.changes import CAMPAIGNS
 from tests.torture.replay import LogContents, digest_at, found_in, read_only
-from tests.torture.verbs import Refused, Service
+from tests.torture.verbs import KINDS, Refused, Service
 
 REPORT_TRIES = 30
 
@@ -22,6 +22,8 @@ class Totals:
 
     kills: int = 0
     by_kind: Counter[str] = field(default_factory=Counter)
+    done: Counter[str] = field(default_factory=Counter)
+    """What was answered, by kind: all of `verbs.KINDS` in a run that is long enough."""
     databases: int = 0
     acknowledged: int = 0
     resent: int = 0
@@ -42,6 +44,7 @@ class Totals:
         """Take in a database that is done with."""
         self.databases += 1
         self.acknowledged += book.acknowledged()
+        self.done += book.done
         self.resent += book.resent
         self.duplicates += book.duplicates.total()
         self.records += records
@@ -53,6 +56,10 @@ class Totals:
         """Take in another run."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
+
+    def never(self, *left_out: str) -> list[str]:
+        """Return what the load has not once done, but for what is left out."""
+        return [kind for kind in KINDS if kind not in left_out and not self.done[kind]]
 
     def count(self, word: str) -> int:
         """Count the violations that begin with a word."""

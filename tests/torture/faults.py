@@ -100,7 +100,7 @@ async def fill_up(
 ) -> Totals:
     """Load an engine, fill its disk up, free some space, and see it go on by itself."""
     totals = Totals()
-    traffic = Traffic(rng)
+    traffic = Traffic(rng, path.parent)
     threads = threading.active_count()
     with quickly():
         engine = await Engine.open(path, vfs=vfs, compiled=False)
@@ -124,6 +124,7 @@ async def fill_up(
             totals.kills += 1
             found = await examine(str(path), traffic.book, service, totals)
             await traffic.resend(service)
+            await traffic.changes.restore_or_copy(service, 0.5)
             await traffic.run(service, 100)
         found = await examine(str(path), traffic.book, service, totals)
         totals.violations += traffic.failures
@@ -192,7 +193,7 @@ async def errors(folder: Path, seed: int, rounds: int) -> Totals:
     totals = Totals()
     path = folder / "live.db"
     disk = Disk(folder / "live.db")
-    traffic = Traffic(rng)
+    traffic = Traffic(rng, folder)
     with quickly():
         engine = await Engine.open(path, vfs=disk.name, compiled=False)
         service = Within(engine)
@@ -247,7 +248,8 @@ async def _untrusted(
     folder: Path, rng: random.Random, loss: Loss, totals: Totals, durability: str
 ) -> None:
     disk = Disk(folder / "live.db")
-    traffic = Traffic(rng)
+    traffic = Traffic(rng, folder)
+    traffic.loses_decisions = durability == "relaxed"
     image = folder / "image"
     died = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -19,7 +19,7 @@ import apsw
 
 from foretell.errors import ForetellError
 from foretell.service.engine import Engine, maintenance
-from foretell.service.log.sqlite import connection
+from foretell.service.log.sqlite import connections
 from foretell.service.log.sqlite import database as databases
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.database import Database
@@ -83,7 +83,7 @@ def without_sync() -> Iterator[None]:
         return connection
 
     with (
-        mock.patch.object(connection, "connect", careless),
+        mock.patch.object(connections, "connect", careless),
         mock.patch.object(Writer, "_wait_for_disk"),
     ):
         yield
@@ -121,9 +121,10 @@ class PowerCuts:
         return self.totals
 
     async def _database(self, cuts: int, tell: Callable[[Totals], None], most: int) -> None:
-        traffic = Traffic(self.rng)
         path = self._place()
         path.parent.mkdir(parents=True)
+        traffic = Traffic(self.rng, self.folder)
+        traffic.loses_decisions = self.durability == "relaxed"
         fails = self.rng.random() < self.failing
         records = 0
         while (
@@ -139,6 +140,7 @@ class PowerCuts:
             traffic.failures.clear()
             tell(self.totals)
         shutil.rmtree(path.parent)
+        traffic.changes.forget_copy()
         self.totals.add(traffic.book, records)
 
     def _place(self) -> Path:

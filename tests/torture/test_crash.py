@@ -22,6 +22,7 @@ def test_nothing_answered_is_lost_or_counted_twice_over_fifty_kills(folder: Path
     assert totals.acknowledged > 500
     assert totals.duplicates > 30
     assert totals.restores > 0
+    assert totals.never() == []
 
 
 def test_a_relaxed_server_loses_nothing_when_only_its_process_ends(folder: Path) -> None:
@@ -50,3 +51,4 @@ def test_foretell_serve_is_killed_fifty_times_over_http(folder: Path) -> None:
     assert totals.acknowledged > 500
     assert totals.restores > 0
     assert totals.keys_in_order > 500
+    assert totals.never() == []

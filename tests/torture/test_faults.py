@@ -16,7 +16,7 @@ from foretell.service.engine import Engine
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.open import open_log
 from foretell.service.log.sqlite import database
-from foretell.service.log.sqlite.connection import Connections, open_connections
+from foretell.service.log.sqlite.connections import Connections, open_connections
 from tests.torture.disk import Disk
 from tests.torture.faults import errors, failing, full_disk, quickly, really_full_disk, until
 

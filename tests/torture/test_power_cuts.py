@@ -20,6 +20,7 @@ def test_nothing_answered_is_lost_when_all_or_some_unsynced_writes_are(folder: P
     assert totals.violations == []
     assert totals.acknowledged > 1000
     assert set(totals.by_kind) == {"all", "sectors", "tail", "none"}
+    assert totals.never("restore") == []
 
 
 def test_a_relaxed_server_loses_decisions_alone_and_parks_their_feedback(folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from tests.torture.book import FEEDBACK, Book, Item
 from tests.torture.changes import CAMPAIGNS, SIGNALS, Changes
 from tests.torture.linearizability import OTHER, Operation
-from tests.torture.verbs import Body, NoAnswer, Refused, Service
+from tests.torture.verbs import Body, NoAnswer, Refused, Service, kind_of
 
 
 class Traffic:
@@ -30,6 +30,8 @@ class Traffic:
         self.changes = Changes(self, folder)
         self.number = 0
         self.refused: Counter[str] = Counter()
+        self.loses_decisions = False
+        """Whether decisions may be lost with the power, so that their keys are new again."""
         self.failures: list[str] = []
         """Answers that nobody should get."""
 
@@ -79,21 +81,21 @@ class Traffic:
         """Send something."""
         self.number += 1
         drawn = self.rng.random()
-        if drawn < 0.40 or not self.book.decisions:
+        if drawn < 0.38 or not self.book.decisions:
             await self._decide(service)
-        elif drawn < 0.62:
+        elif drawn < 0.59:
             await self._feedback(service, self._signal())
-        elif drawn < 0.80:
+        elif drawn < 0.77:
             await self._feedback(service, self._reward())
-        elif drawn < 0.85:
+        elif drawn < 0.82:
             await self._feedback(service, self._correction())
-        elif drawn < 0.88:
+        elif drawn < 0.85:
             await self._feedback(service, self._void())
-        elif drawn < 0.94:
+        elif drawn < 0.91:
             await self._batch(service)
-        elif drawn < 0.955:
+        elif drawn < 0.925:
             await self._again(service)
-        elif drawn < 0.965:
+        elif drawn < 0.935:
             await self._contend(service)
         else:
             await self.changes.one(service)
@@ -104,13 +106,17 @@ class Traffic:
         """Send one thing and note the answer; None where it was refused."""
         item = self.book.send(verb, body, name)
         item.contended |= contended
+        known = any(isinstance(answer, dict) for answer in item.answers)
         operation = self.book.begin(item, body)
         try:
             answer = await service.call(verb, body)
         except Refused as refused:
             self._note_refusal(item, refused, operation)
             return None
+        self.book.done[kind_of(verb, body)] += 1
         self.note(item, answer, operation)
+        if known and verb == "decide" and answer["new"] and not self.loses_decisions:
+            self.failures.append(f"answer: {item.name} was answered before, and is 201 again")
         return answer
 
     def note(self, item: Item, answer: Any, operation: Operation | None) -> None:
@@ -226,10 +232,12 @@ class Traffic:
         except Refused as refused:
             self._note_refusal(items[0][0], refused, None)
             return
+        self.book.done["batch"] += 1
         for (item, operation), answer in zip(items, answers, strict=True):
             if answer == "rejected":
                 self.failures.append(f"failed: {item.name} was rejected")
             else:
+                self.book.done[kind_of(item.verb, item.body)] += 1
                 self.note(item, answer, operation)
 
     async def _again(self, service: Service) -> None:

@@ -24,6 +24,14 @@ REPORTS: dict[str, Any] = {
 STATUS: dict[str, protocol.CampaignStatus] = {"start": "running", "pause": "paused"}
 """What a campaign is after each of these."""
 
+KINDS = (
+    *("decide", "signal", "reward", "adjust", "retract", "void", "batch"),
+    *("policy", "signal_window", "reward_window", "explore", "add_action", "add_signal"),
+    *("paused", "active", "pause", "start", "refit", "key", "revoke", "rotate", "erase"),
+    *("backup", "restore"),
+)
+"""All that the load does to a server; a run that is long enough does each of it."""
+
 
 class NoAnswer(Exception):
     """What was sent may have been done or not."""
@@ -90,6 +98,15 @@ async def perform(engine: Engine, verb: str, body: Body) -> Any:  # noqa: C901, 
         case _:
             raise ValueError(verb)
     return None
+
+
+def kind_of(verb: str, body: Body) -> str:
+    """Return which of `KINDS` something is; "create" is none of them."""
+    if verb == "reward":
+        return str(body["report"].get("kind", "reward"))
+    if verb == "patch":
+        (verb,) = body["patch"]
+    return str(body["status"]) if verb in {"status", "set_action"} else verb
 
 
 def status_of(error: ForetellError) -> int:

@@ -35,6 +35,11 @@ class EngineService:
     async def counts(self, campaign: str) -> protocol.ReportCounts:
         return (await self.engine.report(campaign)).counts
 
+    async def verdict(
+        self, campaign: str
+    ) -> tuple[protocol.CampaignReport, protocol.ValidityReport]:
+        return await self.engine.report(campaign), await self.engine.validity(campaign)
+
 
 @asynccontextmanager
 async def engine_service(path: Path, time_scale: float) -> AsyncIterator[EngineService]:

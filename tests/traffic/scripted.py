@@ -8,7 +8,15 @@ from typing import Any
 
 import msgspec
 
-from foretell.protocol import DecisionAnswer, FeedbackItem, ReportCounts
+from foretell.protocol import (
+    CampaignReport,
+    DecisionAnswer,
+    FeedbackItem,
+    FreshnessReport,
+    LogReport,
+    ReportCounts,
+    ValidityReport,
+)
 from foretell.traffic.plan import Plan
 from foretell.traffic.run import Traffic
 
@@ -40,7 +48,12 @@ class Scripted:
                 self.now + self.campaigns[campaign]["reward_window"], UTC
             ).isoformat()
             self.decisions[campaign, key] = DecisionAnswer(
-                f"{campaign}/{round_}", f"action-{action}", 1.0, "script", due, "policy"
+                f"{campaign}/{round_}",
+                self.campaigns[campaign]["actions"][action],
+                1.0,
+                "script",
+                due,
+                "policy",
             )
         return self.decisions[campaign, key]
 
@@ -61,6 +74,24 @@ class Scripted:
         signals = sum(event.signal is not None for event in mine.values())
         decisions = sum(name == campaign for name, _ in self.decisions)
         return ReportCounts(decisions, signals, len(mine) - signals)
+
+    async def verdict(self, campaign: str) -> tuple[CampaignReport, ValidityReport]:
+        """Say of every signal that it is valid."""
+        freshness = FreshnessReport(None, None, None, None, 0, 0)
+        report = CampaignReport(
+            campaign=campaign,
+            status="healthy",
+            sentence="All is well.",
+            policy="script",
+            counts=await self.counts(campaign),
+            actions=[],
+            modes=[],
+            uplift=None,
+            signals=[],
+            freshness=freshness,
+            log=LogReport("0", "", ""),
+        )
+        return report, ValidityReport(campaign, "", "valid", 1.0, None, None, "It is valid.", [])
 
 
 async def driven(plan: Plan, service: Any) -> Traffic:

@@ -55,7 +55,7 @@ def test_what_is_lost_where_silence_is_an_outcome_is_silence_in_the_world_itself
     world, whole = lossy.world(0), plan(silence="default").world(0)
     assert np.allclose(world.laws.sum(axis=2), 1.0)
     assert np.allclose(world.laws[:, :, :2], 0.5 * whole.laws[:, :, :2])
-    assert np.allclose(world.theta, 0.5 * whole.theta)
+    assert np.allclose(world.theta.values, 0.5 * whole.theta.values)
     assert lossy.channel().lost == 0.0
 
 

@@ -52,7 +52,7 @@ def test_shifts_are_cyclic_cumulative_and_take_mu_along() -> None:
 def test_every_shift_moves_the_best_action() -> None:
     for seed in range(20):
         drawn = world(40, seed, changes=ft.shifts(at=[10, 20, 30]))
-        best = np.argmax(drawn.laws @ drawn.theta, axis=1)
+        best = np.argmax(drawn.laws @ drawn.theta.values[0], axis=1)
         assert (np.diff(best) != 0).all()
 
 

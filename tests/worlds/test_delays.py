@@ -172,3 +172,36 @@ def test_a_delay_beyond_all_rounds_never_ends(delay: Delay) -> None:
     """Heavy tails overflow a float; such a reward does not arrive, and nothing breaks."""
     delays = drawn(delay)
     assert ((delays == NEVER) | (delays >= 0)).all()
+
+
+def test_good_news_and_bad_news_take_their_own_time() -> None:
+    news = ft.delays.ByRewardDelay(
+        high=ft.delays.ConstantDelay(3), low=ft.delays.UniformDelay(20, 30, lost=0.25)
+    )
+    scenario = ft.Scenario(
+        law=[[0.5, 0.5], [0.5, 0.5]], theta=[0.4, 0.6], delay=[news, ft.delays.ConstantDelay(7)]
+    )
+    run = ft.simulate(scenario, "uniform", 4000, 1, trajectories=True, compiled=False)
+    assert run.trajectories is not None
+    signals, rewards, late = (
+        run.trajectories.signals[0],
+        run.trajectories.rewards[0],
+        run.trajectories.delays[0],
+    )
+    good = rewards == 1.0
+    assert set(late[(signals == 0) & good]) == {3}
+    bad = late[(signals == 0) & ~good]
+    assert set(bad) <= {NEVER, *range(20, 31)}
+    assert (bad == NEVER).mean() == pytest.approx(0.25, abs=0.06)
+    assert set(late[signals == 1]) == {7}
+    assert news.mean() == 25.0
+    assert ft.Scenario.from_dict(scenario.to_dict()) == scenario
+
+
+def test_delays_by_reward_that_are_alike_are_those_that_do_not_look() -> None:
+    plain = ft.delays.GeometricDelay(40.0)
+    runs = [
+        ft.simulate(ft.scenario("paper-stationary", delay=one), "ucb", 300, 2, 4, compiled=False)
+        for one in (plain, ft.delays.ByRewardDelay(high=plain, low=plain))
+    ]
+    assert runs[0].regret.tobytes() == runs[1].regret.tobytes()

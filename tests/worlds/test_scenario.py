@@ -25,6 +25,10 @@ SCENARIOS = [
     ft.Scenario(law=LAW, theta=[3.0, 2.0, -4.0], rewards=ft.rewards.Gaussian(2.0, 1.0)),
     ft.Scenario(law=LAW, theta=[3.0, 2.0, -4.0], rewards=ft.rewards.Beta(-4.0, 3.0)),
     ft.Scenario(law=LAW, theta=THETA, rewards=ft.rewards.Fixed(), delay=ft.delays.NeverDelay()),
+    ft.Scenario(law=LAW, theta=THETA, theta_changes=ft.theta_steps([(3, [0.1, 0.2, 0.3])])),
+    ft.Scenario(law=LAW, theta=THETA, theta_changes=ft.theta_lines([(5, [0.1, 0.2, 0.3])])),
+    ft.Scenario(law=LAW, theta=THETA, theta_changes=ft.theta_redraws(hazard=0.3, count=2)),
+    ft.Scenario(law=LAW, theta=THETA, theta_changes=ft.theta_walk(0.2, every=3)),
     ft.Scenario(
         law=LAW,
         theta=THETA,
@@ -43,7 +47,7 @@ def test_a_scenario_survives_plain_data(recipe: ft.Scenario) -> None:
     assert again == recipe
     assert hash(again) == hash(recipe)
     one, other = (which.draw(10, np.random.default_rng(1)) for which in (recipe, again))
-    for left, right in zip(one[:8], other[:8], strict=True):
+    for left, right in zip((*one.theta, *one[1:8]), (*other.theta, *other[1:8]), strict=True):
         np.testing.assert_array_equal(left, right)
 
 
@@ -52,8 +56,9 @@ def test_a_scenario_survives_plain_data(recipe: ft.Scenario) -> None:
     [np.array, tuple, list],
 )
 def test_lists_tuples_and_arrays_make_the_same_scenario(kind: type) -> None:
-    made = ft.Scenario(law=kind(LAW), theta=kind(THETA))
-    assert made == ft.Scenario(law=LAW, theta=THETA)
+    mu = [0.1, 0.2, 0.3, 0.4]
+    made = ft.Scenario(law=kind(LAW), theta=kind(THETA), alpha=0.5, mu=kind(mu))
+    assert made == ft.Scenario(law=LAW, theta=THETA, alpha=0.5, mu=mu)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +69,7 @@ def test_lists_tuples_and_arrays_make_the_same_scenario(kind: type) -> None:
         ({"law": LAW, "theta": THETA, "delay": {"family": "x"}}, "there is no family 'x'"),
         ({"law": LAW, "theta": THETA, "changes": {"pattern": "x"}}, "there is no pattern 'x'"),
         ({"law": LAW, "theta": THETA, "rewards": {"family": "x"}}, "there is no family 'x'"),
+        ({"law": LAW, "theta": THETA, "theta_changes": {"pattern": "x"}}, "no pattern 'x'"),
         ({"law": LAW, "theta": THETA, "delay": -4}, "at least 0"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 import foretell as ft
 from foretell.errors import UnknownName
 from foretell.worlds import SuiteEntry, random_entries, suite, suite_entry
+from foretell.worlds.theta_changes import ConstantTheta
 
 ENTRIES = (*suite(), *random_entries(40, seed=3))
 
@@ -17,10 +18,14 @@ def test_an_entry_can_be_drawn_and_is_what_it_says(entry: SuiteEntry) -> None:
     world = entry.scenario.draw(entry.horizon, np.random.default_rng(0))
     np.testing.assert_allclose(world.laws.sum(axis=2), 1.0)
     assert 0 <= entry.first_rewards < entry.horizon
-    assert entry.right_model == (entry.scenario.alpha == 0.0)
+    assert entry.right_model == (
+        entry.scenario.alpha == 0.0 and entry.scenario.theta_changes == ConstantTheta()
+    )
     assert entry.tests
-    if entry.scenario.changes.__class__.__name__ not in ("RandomWalk", "Interpolation"):
-        assert len(world.changes) == entry.changes_count()
+    drifting = ("RandomWalk", "Interpolation", "ThetaWalk", "ThetaLines")
+    kinds = (entry.scenario.changes, entry.scenario.theta_changes)
+    if not any(kind.__class__.__name__ in drifting for kind in kinds):
+        assert sum(map(len, world.all_changes_of(0))) == entry.changes_count()
     assert ft.Scenario.from_dict(entry.scenario.to_dict()) == entry.scenario
 
 

@@ -53,8 +53,21 @@ def test_in_a_mixed_round_the_signal_says_nothing_about_the_reward() -> None:
         {"changes": ft.interpolation([(90, LAW[::-1].tolist())]), "alpha": 0.1, "mu": list(MU)},
         {"rewards": ft.rewards.Bernoulli(-5, 15), "changes": ft.redraws(every=40)},
         {"rewards": ft.rewards.Gaussian(2.0), "changes": ft.redraws(every=40, count=1)},
+        {"theta_changes": ft.theta_redraws(hazard=0.03), "changes": ft.shifts(every=30)},
+        {"theta_changes": ft.theta_walk(0.9, every=15), "changes": ft.random_walk(0.8)},
+        {"theta_changes": ft.theta_lines([(70, [0.1, 0.9, 0.5])]), "alpha": 0.4, "mu": list(MU)},
     ],
-    ids=["shifts", "mixture", "walk", "drifting mixture", "range", "gaussian"],
+    ids=[
+        "shifts",
+        "mixture",
+        "walk",
+        "drifting mixture",
+        "range",
+        "gaussian",
+        "theta redrawn",
+        "theta and law walk",
+        "theta in lines",
+    ],
 )
 def test_regret_is_the_sum_of_the_gaps(fields: dict[str, object]) -> None:
     from foretell.sim.streams import random_stream

@@ -8,6 +8,8 @@ import click
 
 from foretell.cli.backup import backup, restore
 from foretell.cli.bounds import bounds
+from foretell.cli.evaluate import evaluate
+from foretell.cli.import_history import import_history
 from foretell.cli.keys import keys
 from foretell.cli.leaderboard import leaderboard
 from foretell.cli.lists import list_policies, list_scenarios, version
@@ -28,6 +30,8 @@ for command in (
     run_study,
     leaderboard,
     bounds,
+    evaluate,
+    import_history,
     list_policies,
     list_scenarios,
     serve,

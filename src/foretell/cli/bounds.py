@@ -97,8 +97,7 @@ def bounds(
 
 def _scenario(name: str) -> tuple[Scenario, int, int]:
     """Return a named scenario, the rounds it is played for, and its changes."""
-    from foretell.worlds import scenario
-    from foretell.worlds.suite import SuiteEntry, suite
+    from foretell.worlds import SuiteEntry, scenario, suite
 
     world = scenario(name)
     entry = {one.name: one for one in suite()}.get(name)
@@ -120,7 +119,13 @@ def _constants(name: str, world: Scenario) -> list[tuple[int, InstanceConstant]]
 
     from foretell.errors import InvalidInput
     from foretell.theory import instance_constant
+    from foretell.worlds.theta_changes import ConstantTheta
 
+    if not isinstance(world.theta_changes, ConstantTheta):
+        raise InvalidInput(
+            f"the constants are for a theta that does not change, got {name!r}: "
+            f"choose a scenario without theta_changes"
+        )
     if world.alpha > 0.0:
         raise InvalidInput(
             f"the constants are for rewards that depend on the signal alone, got {name!r} with "

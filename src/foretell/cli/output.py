@@ -1,4 +1,4 @@
-"""Printing tables: for people, or as JSON."""
+"""Printing tables and values: for people, or as JSON."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 WIDE = 140
 """Characters a line where the output is no terminal."""
+JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def print_table(
@@ -37,3 +39,8 @@ def print_table(
     if not console.is_terminal:
         console = Console(width=WIDE)
     console.print(table)
+
+
+def print_json(value: object) -> None:
+    """Print a value of the service as JSON."""
+    click.echo(json.dumps(msgspec.to_builtins(value), indent=2))

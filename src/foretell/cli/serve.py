@@ -14,14 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foretell.cli.target import serve_extra
-from foretell.service.settings import (
-    ADMIN_KEY,
-    ENV_PREFIX,
-    SettingInfo,
-    Settings,
-    known_settings,
-    read_settings_file,
-)
+from foretell.service.setting_info import ENV_PREFIX, SettingInfo, known_settings
+from foretell.service.settings import ADMIN_KEY, Settings
+from foretell.service.settings_file import read_settings_file
 
 if TYPE_CHECKING:
     from foretell.service.server import Started

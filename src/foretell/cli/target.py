@@ -37,6 +37,19 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return _URL(_KEY(_DB(command)))
 
 
+def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command take an address and a key."""
+    return _URL(_KEY(command))
+
+
+def service_url(url: str | None) -> str:
+    """Return the address of the running service that the command needs."""
+    found = url or os.environ.get("FORETELL_URL")
+    if not found:
+        raise InvalidInput("this needs a running service, got none: name one with --url")
+    return found
+
+
 def target_url(url: str | None, db: str | None) -> str | None:
     """Return the service's address, or None for a database; flags win over the environment."""
     if url and db:

@@ -9,6 +9,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from foretell.cli.output import print_table
 
@@ -38,6 +39,12 @@ _SHARE = _Number(0.0, 1.0)
     "--key", envvar="FORETELL_ADMIN_KEY", help="A key with the scope admin ($FORETELL_ADMIN_KEY)."
 )
 @click.option("--scenario", default="paper", show_default=True, help="See foretell scenarios.")
+@click.option(
+    "--truth",
+    type=click.Choice(["valid", "clickbait", "drift", "change", "stopped", "little"]),
+    default=None,
+    help="Plant a truth in place of a scenario, and see whether the report says it.",
+)
 @click.option("--policy", default="nsd-adaptive", show_default=True, help="See foretell policies.")
 @click.option(
     "--horizon",
@@ -47,7 +54,11 @@ _SHARE = _Number(0.0, 1.0)
     help="Rounds of a run; the scenario's changes and delays are fitted to it.",
 )
 @click.option(
-    "--runs", type=click.IntRange(min=2), default=20, show_default=True, help="Paired runs."
+    "--runs",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Paired runs; campaigns, 1 by default, with --truth.",
 )
 @click.option(
     "--delay", type=click.IntRange(min=0), default=None, help="Rounds until a reward is known."
@@ -77,10 +88,13 @@ _SHARE = _Number(0.0, 1.0)
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.pass_context
 def simulate_traffic(
+    context: click.Context,
     url: str,
     key: str | None,
     scenario: str,
+    truth: str | None,
     policy: str,
     horizon: int,
     runs: int,
@@ -100,7 +114,18 @@ def simulate_traffic(
     at all. The exit code is 0 if the 95 % interval of the difference, paired run by run, lies
     within ±10 % of the lab's mean regret, and 1 if not. Start the server on a test database:
     foretell serve --time-scale 1000 --db test.db
+
+    With --truth, campaigns are played of which it is known what their report ought to say, and what
+    it says is printed beside it. The exit code is 0 if nine of ten say it.
     """
+    if truth is not None:
+        _refuse_with_truth(context)
+        given = context.get_parameter_source("runs") is not ParameterSource.DEFAULT
+        settings = {"runs": runs if given else 1, "seed": seed, "parallel": parallel, "rate": rate}
+        _play_truth(truth, policy, settings, url, key, as_json=as_json)
+        return
+    if runs < 2:
+        raise click.UsageError("a comparison needs at least 2 runs, got 1: raise --runs")
     from foretell.traffic.comparison import MIN_RUNS, compare
     from foretell.traffic.faults import Faults
     from foretell.traffic.lab import Lab
@@ -128,10 +153,37 @@ def simulate_traffic(
         raise
     found = compare(traffic, lab)
     _show(found, as_json=as_json)
-    complaint = found.complaint()
+    _end(found.complaint())
+
+
+def _end(complaint: str | None) -> None:
     if complaint is not None:
         click.echo(f"Error: {complaint}", err=True)
         sys.exit(1)
+
+
+def _play_truth(
+    truth: str, policy: str, settings: dict[str, Any], url: str, key: str | None, *, as_json: bool
+) -> None:
+    """Plant a truth in campaigns of their own, and print what is said of it."""
+    from foretell.cli.truth import show_truth
+    from foretell.traffic.run import Traffic
+    from foretell.traffic.truth_plan import make_truth_plan
+
+    plan = make_truth_plan(truth, policy, **settings)
+    traffic = Traffic(plan)
+    _drive(traffic, url, key)
+    _end(show_truth(plan, traffic, as_json=as_json))
+
+
+def _refuse_with_truth(context: click.Context) -> None:
+    """Refuse options that are about a scenario: a planted truth is a world of its own."""
+    for name in ("scenario", "horizon", "delay", "silence", "duplicates", "late", "lost"):
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(
+                f"--{name} is about a scenario, and --truth has a world of its own: "
+                f"leave one of the two out"
+            )
 
 
 def _drive(traffic: Traffic, url: str, key: str | None) -> None:

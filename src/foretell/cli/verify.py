@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from foretell.cli.output import JSON_OPTION
 from foretell.cli.target import db_option, existing_database, serve_extra
 from foretell.errors import DamagedFile
 
@@ -27,7 +28,7 @@ _COMPARISONS = {
 
 @click.command()
 @db_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON_OPTION
 def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes it
     """Check a database whole; a server may be using it.
 

@@ -7,6 +7,7 @@ changes something is tried twice.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from types import NoneType
 from typing import IO, Any
 
@@ -14,12 +15,16 @@ from foretell.client import calls
 from foretell.client.address import ServiceAddress
 from foretell.client.calls import ApiCall, Body, read
 from foretell.client.errors import ServiceUnavailable
+from foretell.client.history_parts import AnyRow, history_parts
 from foretell.client.transport import SyncTransport
 from foretell.protocol import (
     ActionStatus,
     CampaignList,
     CampaignReport,
     CampaignView,
+    EvaluationView,
+    HistoryPart,
+    ImportView,
     KeyList,
     KeyView,
     MadeKey,
@@ -81,6 +86,29 @@ class AdminCalls(ABC):
     def report(self, campaign: str) -> CampaignReport:
         """Return the report of a campaign."""
         return self._ask(calls.report_call(campaign), CampaignReport)
+
+    def evaluate(self, campaign: str, policy: str) -> EvaluationView:
+        """Begin to find out what another policy would have earned; return it as it is now."""
+        return self._ask(calls.evaluate_call(campaign, policy), EvaluationView)
+
+    def evaluation(self, campaign: str, evaluation: str) -> EvaluationView:
+        """Return an evaluation, as far as it has come, or with its `result`."""
+        return self._ask(calls.evaluation_call(campaign, evaluation), EvaluationView)
+
+    def import_history(
+        self,
+        campaign: str,
+        rows: Iterable[AnyRow],
+        *,
+        id: str | None = None,  # noqa: A002  (as in the API)
+    ) -> ImportView:
+        """Warm-start a campaign from the rows of an earlier log; return how far it is.
+
+        The same call can be made again, and goes on where it was broken off.
+        """
+        for part in history_parts(rows, id):
+            view = self._ask(calls.import_call(campaign, part), ImportView)
+        return view
 
     def keys(self) -> list[KeyView]:
         """Return the valid keys, without their secrets."""
@@ -144,6 +172,29 @@ class AsyncAdminCalls(ABC):
         """Return the report of a campaign."""
         return await self._ask(calls.report_call(campaign), CampaignReport)
 
+    async def evaluate(self, campaign: str, policy: str) -> EvaluationView:
+        """Begin to find out what another policy would have earned; return it as it is now."""
+        return await self._ask(calls.evaluate_call(campaign, policy), EvaluationView)
+
+    async def evaluation(self, campaign: str, evaluation: str) -> EvaluationView:
+        """Return an evaluation, as far as it has come, or with its `result`."""
+        return await self._ask(calls.evaluation_call(campaign, evaluation), EvaluationView)
+
+    async def import_history(
+        self,
+        campaign: str,
+        rows: Iterable[AnyRow],
+        *,
+        id: str | None = None,  # noqa: A002  (as in the API)
+    ) -> ImportView:
+        """Warm-start a campaign from the rows of an earlier log; return how far it is.
+
+        The same call can be made again, and goes on where it was broken off.
+        """
+        for part in history_parts(rows, id):
+            view = await self._ask(calls.import_call(campaign, part), ImportView)
+        return view
+
     async def keys(self) -> list[KeyView]:
         """Return the valid keys, without their secrets."""
         return (await self._ask(ApiCall("GET", "/v1/keys"), KeyList)).keys
@@ -167,6 +218,10 @@ class AdminClient(AdminCalls):
     def __init__(self, url: str, key: str | None) -> None:
         """Check the address and the key; nothing is sent yet."""
         self._transport = SyncTransport(ServiceAddress.of(url, key))
+
+    def import_part(self, campaign: str, part: HistoryPart) -> ImportView:
+        """Import one part of an earlier log, which can be sent again."""
+        return self._ask(calls.import_call(campaign, part), ImportView)
 
     def rotate(self) -> Rotated:
         """Sign decision ids with a new secret from now on."""

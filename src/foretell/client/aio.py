@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from foretell.client.admin import AsyncAdminCalls
+from foretell.client.async_transport import AsyncTransport
 from foretell.client.base import BaseClient
 from foretell.client.calls import ApiCall, Body, decision_call, read
 from foretell.client.checks import new_id
@@ -16,7 +17,6 @@ from foretell.client.decision import Fallback, ServiceDecision, checked_fallback
 from foretell.client.feedback import MakeEvent
 from foretell.client.health import ClientHealth
 from foretell.client.outbox import RejectedEvent
-from foretell.client.transport import AsyncTransport
 
 
 class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]], AsyncAdminCalls):
@@ -59,7 +59,7 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]], AsyncAdminCalls):
             checked_fallback(fallback)
             call = decision_call(campaign, unit, eligible, decision_key or new_id(), context)
             result = await self._transport.send_with_retries(call, self._timeout)
-            return self._decision(result, safe=safe)
+            return self._decision(campaign, result, safe=safe)
         except Exception as error:
             decision = self._fall_back(error, campaign, eligible, fallback)
             if decision is None:

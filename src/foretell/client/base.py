@@ -18,13 +18,15 @@ from foretell.client.decision import (
     ServiceDecision,
     checked_fallback,
     fallback_action,
+    last_resort,
 )
 from foretell.client.errors import ClientClosed
 from foretell.client.feedback import FeedbackReporter, MakeEvent
 from foretell.client.health import ClientHealth, FallbackLog, utc
 from foretell.client.outbox import Outbox, RejectedEvent
+from foretell.client.replies import CLOSED
 from foretell.client.sender import Sender, Tally
-from foretell.client.transport import CLOSED, SyncTransport
+from foretell.client.transport import SyncTransport
 from foretell.errors import ForetellError, InvalidInput
 from foretell.protocol import DecisionAnswer
 
@@ -58,6 +60,8 @@ class BaseClient(FeedbackReporter[EventId]):
         self._process: int | None = None
         self._closed = False
         self._failures = FallbackLog()
+        self._last_actions: dict[str, str] = {}
+        """The action that the service last gave for each campaign."""
         if self._path is not None:
             Outbox(self._path).close()
 
@@ -151,8 +155,11 @@ class BaseClient(FeedbackReporter[EventId]):
             sender.close(timeout)
         return True
 
-    def _decision(self, result: CallResult, *, safe: bool) -> ServiceDecision[EventId]:
+    def _decision(
+        self, campaign: str, result: CallResult, *, safe: bool
+    ) -> ServiceDecision[EventId]:
         answer = read(result, DecisionAnswer)
+        self._last_actions[campaign] = answer.action
         return ServiceDecision(
             answer.decision_id,
             answer.action,
@@ -171,12 +178,18 @@ class BaseClient(FeedbackReporter[EventId]):
         eligible: Sequence[str] | None,
         fallback: Fallback | None,
     ) -> ServiceDecision[EventId] | None:
-        """Return the fallback in place of a decision, whatever went wrong; None: there is none."""
+        """Return the fallback in place of a decision, whatever went wrong; None: there is none.
+
+        Where one was given and has no action, there is a decision all the same: a page goes on.
+        """
+        if self._fallback is None and (fallback is None or not _can_be(fallback)):
+            return None
         action = fallback_action(fallback, campaign, eligible)
         if action is None:
             action = fallback_action(self._fallback, campaign, eligible)
         if action is None:
-            return None
+            known = self._last_actions.get(campaign) if isinstance(campaign, str) else None
+            action = last_resort(eligible, known)
         self._failures.fell_back(campaign, error)
         return ServiceDecision(None, action, None, "fallback", None, None, self, _safe=True)
 
@@ -228,3 +241,11 @@ def _outbox_path(outbox: str | os.PathLike[str] | None) -> str | None:
             f"in memory"
         )
     return path
+
+
+def _can_be(fallback: object) -> bool:
+    """Return whether something can be a fallback: what cannot be one is refused."""
+    try:
+        return checked_fallback(fallback) is not None  # type: ignore[arg-type]
+    except InvalidInput:
+        return False

@@ -18,7 +18,9 @@ from foretell.protocol import (
     BatchReceipt,
     DecisionRequest,
     FieldError,
+    HistoryPart,
     NewAction,
+    NewEvaluation,
     NewKey,
     ProblemDetails,
     Receipt,
@@ -115,6 +117,23 @@ def report_call(campaign: str) -> ApiCall:
     return ApiCall("GET", f"{campaign_path(campaign)}/report")
 
 
+def evaluate_call(campaign: str, policy: str) -> ApiCall:
+    """Return the request that begins to evaluate a policy."""
+    path = f"{campaign_path(campaign)}/evaluations"
+    return ApiCall("POST", path, json_body(NewEvaluation(policy)))
+
+
+def evaluation_call(campaign: str, evaluation: str) -> ApiCall:
+    """Return the request for an evaluation."""
+    name = quote(checked_text("evaluation", evaluation), safe="")
+    return ApiCall("GET", f"{campaign_path(campaign)}/evaluations/{name}")
+
+
+def import_call(campaign: str, part: HistoryPart) -> ApiCall:
+    """Return the request that imports a part of an earlier log."""
+    return ApiCall("POST", f"{campaign_path(campaign)}/history", json_body(part))
+
+
 def make_key_call(new: NewKey) -> ApiCall:
     """Return the request that makes a key."""
     return ApiCall("POST", "/v1/keys", json_body(new))
@@ -133,7 +152,7 @@ def trouble(result: CallResult) -> str | None:
     """
     if isinstance(result, NoAnswer):
         return result.why
-    if result.status in {200, 201, 204}:
+    if result.status in {200, 201, 202, 204}:
         return None
     if 400 <= result.status < 500 and result.status not in {408, 429} and _is_problem(result):
         return None

@@ -24,8 +24,11 @@ DecisionMode: TypeAlias = Mode | Literal["fallback"]
 Fallback: TypeAlias = str | Mapping[str, str] | Callable[[str, Sequence[str] | None], str]
 """An action, an action for each campaign, or a function of the campaign and the eligible actions.
 
-It is taken as it is: whether its action is eligible is for the caller to see to.
+In a mapping `"*"` is any other campaign. The action is taken as it is: whether it is eligible is
+for the caller to see to.
 """
+ANY_OTHER = "*"
+"""The key of any other campaign in a mapping: no campaign has this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +91,15 @@ def checked_fallback(fallback: Fallback | None) -> Fallback | None:
     foretell.errors.InvalidInput: fallback must be an action, a mapping of campaigns to actions or \
 a function of (campaign, eligible), got 5
     """
-    actions = fallback.values() if isinstance(fallback, Mapping) else [fallback]
-    if fallback is None or callable(fallback) or all(_is_action(action) for action in actions):
+    if fallback is None or callable(fallback) or _is_action(fallback):
         return fallback
+    if isinstance(fallback, Mapping) and fallback:
+        if all(_is_action(one) for pair in fallback.items() for one in pair):
+            return fallback
+        raise InvalidInput(
+            f"fallback must be an action, or have one for each campaign in a mapping of names, got "
+            f"{shown(fallback)}: give each an action, and any other campaign under '*'"
+        )
     raise InvalidInput(
         f"fallback must be an action, a mapping of campaigns to actions or a function of "
         f"(campaign, eligible), got {shown(fallback)}"
@@ -102,14 +111,14 @@ def fallback_action(
 ) -> str | None:
     """Return the action of a fallback; None: it has none for this campaign.
 
-    >>> fallback_action({"home-hero": "editorial-pick"}, "home-hero", None)
-    'editorial-pick'
+    >>> fallback_action({"home-hero": "editorial-pick", "*": "first"}, "footer", None)
+    'first'
     >>> fallback_action(lambda campaign, eligible: eligible[-1], "home-hero", ["a", "b"])
     'b'
     """
     try:
         if isinstance(fallback, Mapping):
-            action = fallback.get(campaign)
+            action = fallback.get(campaign, fallback.get(ANY_OTHER))
         else:
             action = fallback(campaign, eligible) if callable(fallback) else fallback
     except Exception:  # noqa: BLE001 - whatever it raises, a page must not see it
@@ -119,6 +128,21 @@ def fallback_action(
         return action
     _log.error("the fallback for %r must be the name of an action, got %s", campaign, shown(action))
     return None
+
+
+def last_resort(eligible: object, last: str | None) -> str:
+    """Return what a page can use where a fallback has no action: one that may be shown.
+
+    The first of the eligible actions, else the last that the service gave for the campaign; with
+    neither there is none, and it is empty.
+
+    >>> last_resort(["a", "b"], "c"), last_resort(None, "c"), last_resort(5, None)
+    ('a', 'c', '')
+    """
+    first = eligible[0] if isinstance(eligible, Sequence) and eligible else None
+    if isinstance(eligible, str) or not _is_action(first):
+        return last or ""
+    return str(first)
 
 
 def _is_action(action: object) -> bool:

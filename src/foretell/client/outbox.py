@@ -11,48 +11,25 @@ A client sends its own rows as they come. It sends rows of others up to a number
 
 from __future__ import annotations
 
-import os
 import secrets
 import sqlite3
-import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from foretell.client.errors import OutboxUnusable
+from foretell.client.outbox_file import committed, create_private, prepare
 
 ORPHANED_SECONDS = 30.0
 """Seconds after which any process may send a row."""
 
 BUSY_SECONDS = 10.0
 """Seconds for which a file is waited for that others write to."""
-PRIVATE = 0o600
-"""The rights of an outbox: its owner reads and writes it, and nobody else."""
-
 _opening = threading.Lock()
 """Held while a file is made and opened: closing a new file drops locks on it."""
-_APPLICATION_ID = 0x666F7265
-_TABLES = f"""
-CREATE TABLE IF NOT EXISTS waiting (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, put_at REAL NOT NULL,
-    body BLOB NOT NULL
-);
-CREATE TABLE IF NOT EXISTS rejected (
-    seq INTEGER PRIMARY KEY, rejected_at REAL NOT NULL, reason TEXT NOT NULL, body BLOB NOT NULL
-);
-CREATE TABLE IF NOT EXISTS spare (body BLOB NOT NULL);
-PRAGMA application_id = {_APPLICATION_ID};
-"""
-_SPARE_JOURNAL = (
-    "INSERT INTO spare VALUES (zeroblob(65536))",
-    "UPDATE spare SET body = randomblob(65536); DELETE FROM spare",
-)
-"""These leave a journal next to the file that is large enough to remove events with: a new outbox
-makes it while there is room, so that it drains even when the disk is full."""
 
 
 class WaitingEvent(NamedTuple):
@@ -85,7 +62,7 @@ class Outbox:
         self._lock = threading.Lock()
         with _opening, self._usable("opened", "name another file, or move this one away"):
             if path is not None:
-                _create_private(path)
+                create_private(path)
             self._database = sqlite3.connect(
                 path or ":memory:",
                 timeout=BUSY_SECONDS,
@@ -94,7 +71,7 @@ class Outbox:
             )
         try:
             with self._usable("opened", "name another file, or move this one away"):
-                self._prepare()
+                prepare(self._database, path)
         except OutboxUnusable:
             self._database.close()
             raise
@@ -107,7 +84,7 @@ class Outbox:
         with (
             self._usable("written", "this event was not kept"),
             self._locked(timeout),
-            self._commit(),
+            committed(self._database),
         ):
             self._database.execute(
                 "INSERT INTO waiting (owner, put_at, body) VALUES (?, ?, ?)",
@@ -164,7 +141,7 @@ class Outbox:
 
     def requeue(self, seqs: Sequence[int] | None) -> int:
         """Let rejected events wait again, under new numbers; None: all. Return how many."""
-        with self._lock, self._usable("written", "they stay rejected"), self._commit():
+        with self._lock, self._usable("written", "they stay rejected"), committed(self._database):
             if seqs is None:
                 rows = self._database.execute("SELECT seq FROM rejected ORDER BY seq").fetchall()
                 seqs = [seq for (seq,) in rows]
@@ -195,7 +172,7 @@ class Outbox:
         now = time.time()
         refused = [(now, reasons[seq], seq) for seq in seqs if reasons[seq] is not None]
         try:
-            with self._commit():
+            with committed(self._database):
                 self._database.executemany(
                     "INSERT OR IGNORE INTO rejected "
                     "SELECT seq, ?, ?, body FROM waiting WHERE seq = ?",
@@ -210,29 +187,6 @@ class Outbox:
             half = len(seqs) // 2
             self._remove(seqs[:half], reasons)
             self._remove(seqs[half:], reasons)
-
-    def _prepare(self) -> None:
-        mark, tables = self._database.execute(
-            "SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id"
-        ).fetchone()
-        if mark != _APPLICATION_ID and (mark or tables):
-            raise sqlite3.DatabaseError("it is a database of something else")
-        if self._path is not None:
-            _make_private(self._path)
-        damage = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if damage != "ok":
-            raise sqlite3.DatabaseError("it is damaged: " + " ".join(damage.split()))
-        with suppress(sqlite3.OperationalError):  # another process has it open; any journal is safe
-            self._database.execute(
-                f"PRAGMA journal_mode = {journal_mode(sqlite3.sqlite_version_info)}"
-            )
-        self._database.execute("PRAGMA synchronous = FULL")
-        if mark == _APPLICATION_ID:
-            return  # and nothing is written: it can be opened on a full disk
-        for statements in (_TABLES, *_SPARE_JOURNAL):
-            with self._commit():
-                for statement in statements.split(";"):
-                    self._database.execute(statement)
 
     @contextmanager
     def _locked(self, timeout: float) -> Iterator[None]:
@@ -250,17 +204,6 @@ class Outbox:
         finally:
             self._lock.release()
 
-    @contextmanager
-    def _commit(self) -> Iterator[None]:
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._database.execute("COMMIT")
-        except BaseException:
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
-            raise
-
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._lock, self._usable("read", "name another file, or move this one away"):
             return self._database.execute(query, values).fetchall()
@@ -273,40 +216,3 @@ class Outbox:
             raise OutboxUnusable(
                 f"the outbox {self._path or 'in memory'} cannot be {what}: {error}: {advice}"
             ) from error
-
-
-def _create_private(path: str) -> None:
-    """Make a file that only its owner can read, where there is none.
-
-    One that exists is not opened for this: to close it would drop the locks that this process has
-    on it.
-    """
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE))
-
-
-def _make_private(path: str) -> None:
-    """Let only the owner read an outbox, also one that others could: it names decisions.
-
-    SQLite gives the files beside a database its rights, and leaves those that are there as they
-    are.
-    """
-    for file in (Path(path + ending) for ending in ("", "-wal", "-shm", "-journal")):
-        with suppress(FileNotFoundError):
-            if stat.S_IMODE(file.stat().st_mode) != PRIVATE:
-                file.chmod(PRIVATE)
-
-
-def journal_mode(version: tuple[int, ...]) -> str:
-    """Return the journal mode in which SQLite keeps its promise.
-
-    A write-ahead log is quickest. Until 3.51.3 (3.50.7, 3.44.6) it could damage a file that two
-    processes write to; there a journal next to the file does the same with one more sync.
-
-    >>> [journal_mode(version) for version in ((3, 40, 1), (3, 50, 7), (3, 51, 2), (3, 52, 0))]
-    ['PERSIST', 'WAL', 'PERSIST', 'WAL']
-    """
-    fixed = version >= (3, 51, 3) or any(
-        version[:2] == since[:2] and version >= since for since in ((3, 50, 7), (3, 44, 6))
-    )
-    return "WAL" if fixed else "PERSIST"

@@ -7,18 +7,17 @@ set aside; a key that it refuses stops the sending until the next flush.
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
-import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from foretell.client import calls
+from foretell.client.at_exit import at_exit
 from foretell.client.backoff import backoff, retry_after
 from foretell.client.errors import OutboxUnusable, ServiceRefused, ServiceUnavailable
 from foretell.client.outbox import Outbox, WaitingEvent
@@ -69,7 +68,7 @@ class Sender:
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._run, name="foretell-sender", daemon=True)
         self._thread.start()
-        self._cancel_close_at_exit = _at_exit(self.close)
+        self._cancel_close_at_exit = at_exit(self.close)
 
     def put(self, body: bytes, timeout: float, *, safe: bool) -> None:
         """Keep an event, and have it sent: at once, unless the service is in trouble.
@@ -282,20 +281,3 @@ class Sender:
             _log.info("feedback is sent again")
         self.trouble = None
         self._tries = 0
-
-
-def _at_exit(close: Callable[[], None]) -> Callable[[], None]:
-    """Have `close` called when the process ends normally; return a function that cancels that.
-
-    A child that multiprocessing forked ends without `atexit`, but not without its finalizers.
-    """
-    atexit.register(close)
-    util = sys.modules.get("multiprocessing.util")
-    finalizer = util.Finalize(None, close, exitpriority=0) if util is not None else None
-
-    def cancel() -> None:
-        atexit.unregister(close)
-        if finalizer is not None:
-            finalizer.cancel()
-
-    return cancel

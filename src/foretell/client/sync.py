@@ -68,7 +68,7 @@ class Client(BaseClient[str | None], AdminCalls):
             checked_fallback(fallback)
             call = decision_call(campaign, unit, eligible, decision_key or new_id(), context)
             result = self._transport.send_with_retries(call, self._timeout)
-            return self._decision(result, safe=safe)
+            return self._decision(campaign, result, safe=safe)
         except Exception as error:
             decision = self._fall_back(error, campaign, eligible, fallback)
             if decision is None:

@@ -236,11 +236,15 @@ def _has_window(spec: Spec) -> bool:
     return any(field.name == "window" for field in dataclasses.fields(spec))
 
 
+def _declares_each_signal(spec: Spec) -> bool:
+    """Return whether a spec has something for each signal: with one more it is another spec."""
+    return any(isinstance(getattr(spec, one.name), tuple) for one in dataclasses.fields(spec))
+
+
 def _check_growth(spec: Spec) -> str:
     state = state_after(spec, sample_history(5), horizon=None)
-    larger = dataclasses.replace(
-        sample_problem(spec, None), actions=ACTIONS + 2, signals=SIGNALS + 1
-    )
+    signals = SIGNALS if _declares_each_signal(spec) else SIGNALS + 1
+    larger = dataclasses.replace(sample_problem(spec, None), actions=ACTIONS + 2, signals=signals)
     grown = grow(spec, state, ACTIONS, larger)
     fresh = start(spec, larger)
     pairs = zip(leaves(state), leaves(grown), leaves(fresh), strict=True)

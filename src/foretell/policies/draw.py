@@ -16,7 +16,7 @@ import numpy as np
 
 from foretell.kernel import kernel
 from foretell.policies.parts.argmax import argmax_shares
-from foretell.policies.verbs import choose, has, indices, weights
+from foretell.policies.verbs import choose, indices, registered, weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,9 +46,21 @@ def pick(shares: Floats, rng: np.random.Generator) -> int:
 
 def share_writer(state: Any) -> Callable[..., None]:
     """Return the function that writes the shares of such a state."""
-    if has(indices, state):
+    return share_writer_of(type(state))
+
+
+def share_writer_of(state_type: type) -> Callable[..., None]:
+    """Return the function that writes the shares of states of a type."""
+    if registered(indices, state_type):
         return write_index_shares
-    return write_weight_shares if has(weights, state) else write_sampled_shares
+    return write_weight_shares if registered(weights, state_type) else write_sampled_shares
+
+
+def write_shares(
+    state: Any, t: int, eligible: Bools, rng: np.random.Generator, draws: int, shares: Floats
+) -> None:
+    """Write the shares of round t; compiled code has the writer of its state in place of it."""
+    share_writer(state)(state, t, eligible, rng, draws, shares)
 
 
 @kernel

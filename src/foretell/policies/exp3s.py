@@ -13,7 +13,7 @@ from foretell.kernel import kernel, uniform
 from foretell.policies.parts.forced_exploration import doubled_horizon
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, option
-from foretell.policies.verbs import begin, choose, credit, ignore, observe, play, weights
+from foretell.policies.verbs import begin, choose, credit, drawn, ignore, observe, play, weights
 from foretell.types import Bools, Floats, Ints, Problem
 
 MEMORY = 2**16
@@ -27,14 +27,16 @@ MEMORY = 2**16
     needs=("horizon", "changes count"),
     use="rewards that an adversary chooses, in a changing world; a worst-case yardstick",
     cost="O(K)",
+    version=2,
 )
 @dataclass(frozen=True)
 class Exp3S(Spec):
     """Exponential weights with sharing on delayed rewards, blind to signals.
 
     An action has the probability (1 − gamma) w / W + gamma / K. A reward multiplies its weight by
-    exp(gamma reward / (K p)), with p its probability when it was played, and every weight
-    receives e / (T K) of their sum. `gamma` None is the paper's for `changes` changes:
+    exp(gamma reward / (K p)), with p the probability with which it was drawn (gamma / K at least,
+    which only somebody else's draw can fall below), and every weight receives e / (T K) of their
+    sum. `gamma` None is the paper's for `changes` changes:
     sqrt(K ((changes + 1) ln(K T) + e) / ((e − 1) T)). Weights depend on the order of arrival.
     """
 
@@ -43,15 +45,18 @@ class Exp3S(Spec):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if isinstance(self.changes, bool) or not isinstance(self.changes, int) or self.changes < 0:
-            raise InvalidInput(
-                f"changes must be a whole number of at least 0, got {self.changes!r}"
-            )
+        check_changes(self.changes)
         if self.gamma is not None and not 0.0 < self.gamma <= 1.0:
             raise InvalidInput(
                 f"gamma is the share of uniform play, in (0, 1], got {self.gamma!r}: leave it out "
                 f"for the paper's"
             )
+
+
+def check_changes(changes: int) -> None:
+    """Refuse a number of changes that is none."""
+    if isinstance(changes, bool) or not isinstance(changes, int) or changes < 0:
+        raise InvalidInput(f"changes must be a whole number of at least 0, got {changes!r}")
 
 
 class Exp3SState(NamedTuple):
@@ -146,6 +151,11 @@ def _play(state: Exp3SState, t: int, action: int) -> None:
     state.clock[0] = t + 1
 
 
+@drawn.register(Exp3SState)
+def _drawn(state: Exp3SState, t: int, action: int, propensity: float) -> None:
+    state.played[t % state.played.size] = propensity
+
+
 ignore(Exp3SState, observe)
 
 
@@ -156,10 +166,11 @@ def _credit(state: Exp3SState, t: int, action: int, signal: int, reward: float) 
         return
     actions = state.weights.size
     horizon = doubled_horizon(state.horizon, state.clock[0])
-    gain = reward / state.played[t % memory]
+    mixing = _mixing(state, state.clock[0])
+    gain = reward / max(state.played[t % memory], mixing / actions)
     total = _total(state.weights)
     shared = math.e / horizon / actions * total
-    state.weights[action] *= math.exp(_mixing(state, state.clock[0]) * gain / actions)
+    state.weights[action] *= math.exp(mixing * gain / actions)
     for other in range(actions):
         state.weights[other] += shared
     total = _total(state.weights)

@@ -14,11 +14,12 @@ from foretell.policies.kl_ucb import check_loglog, exploration
 from foretell.policies.parts.argmax import argmax
 from foretell.policies.parts.bernoulli_kl import kl_upper
 from foretell.policies.parts.forced_exploration import doubled_horizon, is_slot, usual_share
+from foretell.policies.parts.kl_argmax import kl_argmax
 from foretell.policies.parts.prefix_grid import PrefixGrid, grid_add, grid_forget, new_prefix_grid
 from foretell.policies.parts.reward_change_test import glr_statistic, glr_threshold
 from foretell.policies.parts.theta import to_grains
 from foretell.policies.registry import register
-from foretell.policies.spec import Spec, check_delta, option
+from foretell.policies.spec import Spec, check_delta, check_flag, option
 from foretell.policies.verbs import begin, choose, credit, ignore, indices, observe, play
 from foretell.types import GRAIN, Bools, Floats, Ints, Problem
 
@@ -30,6 +31,7 @@ from foretell.types import GRAIN, Bools, Floats, Ints, Problem
     needs=("horizon",),
     use="sudden changes, signals that say nothing about rewards, short delays",
     cost="O(K + log t)",
+    version=2,
 )
 @dataclass(frozen=True)
 class GlrKlUcb(Spec):
@@ -37,14 +39,16 @@ class GlrKlUcb(Spec):
 
     Each arriving reward is tested with its action's earlier ones; at an alarm all actions are
     forgotten, or with `local` that one only. `alpha` is the share of forced exploration (None:
-    sqrt(K ln T / T)), `delta` the error probability of the test (None: 1 / sqrt(T)), `c` the
-    factor of ln ln t in the index. The test reads the stream of rewards as they arrive.
+    sqrt(K ln T / T)), with `growing` times the root of the restarts so far plus 1. `delta` is the
+    error probability of the test (None: 1 / sqrt(T)), `c` the factor of ln ln t in the index. The
+    test reads the stream of rewards as they arrive.
     """
 
     local: bool = option(default=False)
     alpha: float | None = option(None)
     delta: float | None = option(None)
     c: float = option(0.0)
+    growing: bool = option(default=False)
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -52,6 +56,7 @@ class GlrKlUcb(Spec):
         if self.delta is not None:
             check_delta(self.delta)
         check_loglog(self.c)
+        check_flag("growing", self.growing)
 
 
 def check_forced_share(alpha: float | None) -> None:
@@ -67,6 +72,7 @@ class GlrKlUcbState(NamedTuple):
     """Rewards since the restart, by action, and the forced rounds."""
 
     local: bool
+    growing: bool
     horizon: int
     """0 where it is unknown."""
     alpha: float
@@ -82,12 +88,14 @@ class GlrKlUcbState(NamedTuple):
     clock: Ints
     """(2,): the rounds played, and the restarts so far."""
     scratch: Floats
+    scratch_levels: Floats
 
 
 @begin.register(GlrKlUcb)
 def _begin(spec: GlrKlUcb, problem: Problem) -> GlrKlUcbState:
     return GlrKlUcbState(
         local=bool(spec.local),
+        growing=bool(spec.growing),
         horizon=problem.horizon or 0,
         alpha=-1.0 if spec.alpha is None else float(spec.alpha),
         delta=0.0 if spec.delta is None else float(spec.delta),
@@ -97,6 +105,7 @@ def _begin(spec: GlrKlUcb, problem: Problem) -> GlrKlUcbState:
         forced=np.zeros(problem.actions, np.int64),
         clock=np.zeros(2, np.int64),
         scratch=np.zeros(problem.actions),
+        scratch_levels=np.zeros(problem.actions),
     )
 
 
@@ -105,6 +114,8 @@ def _is_forced(state: GlrKlUcbState, t: int) -> bool:
     share = state.alpha
     if share < 0.0:
         share = usual_share(state.forced.size, doubled_horizon(state.horizon, t))
+    if state.growing:
+        share = min(1.0, share * math.sqrt(state.clock[1] + 1.0))
     return is_slot(t, state.forced.size, share)
 
 
@@ -126,8 +137,15 @@ def _indices(state: GlrKlUcbState, t: int, out: Floats) -> None:
 
 @choose.register(GlrKlUcbState)
 def _choose(state: GlrKlUcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
-    indices(state, t, state.scratch)
-    return argmax(state.scratch, eligible, rng)
+    if _is_forced(state, t):
+        indices(state, t, state.scratch)
+        return argmax(state.scratch, eligible, rng)
+    for action in range(eligible.size):
+        received = state.grid.length[action]
+        state.scratch[action] = state.grid.total[action, 0] / (GRAIN * max(1, received))
+        level = exploration(t + 1.0 - state.since[action], state.c)
+        state.scratch_levels[action] = level / received if received > 0 else math.inf
+    return kl_argmax(state.scratch, state.scratch_levels, eligible, rng)
 
 
 @play.register(GlrKlUcbState)

@@ -10,8 +10,8 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.kernel import kernel
-from foretell.policies.parts.argmax import argmax
 from foretell.policies.parts.bernoulli_kl import kl_upper
+from foretell.policies.parts.kl_argmax import kl_argmax
 from foretell.policies.parts.theta import (
     Rewards,
     add_reward,
@@ -71,11 +71,13 @@ class KlUcbState(NamedTuple):
     c: float
     rewards: Rewards
     scratch: Floats
+    scratch_levels: Floats
 
 
 @begin.register(KlUcb)
 def _begin(spec: KlUcb, problem: Problem) -> KlUcbState:
-    return KlUcbState(float(spec.c), new_rewards(problem.actions), np.zeros(problem.actions))
+    actions = problem.actions
+    return KlUcbState(float(spec.c), new_rewards(actions), np.zeros(actions), np.zeros(actions))
 
 
 @kernel
@@ -96,6 +98,14 @@ def kl_index(rewards: Rewards, action: int, level: float) -> float:
     return kl_upper(reward_mean(rewards, action), level / received)
 
 
+@kernel
+def write_level(rewards: Rewards, action: int, level: float, means: Floats, levels: Floats) -> None:
+    """Write for `kl_argmax` the mean of an action, and its level: +inf without a reward."""
+    received = rewards.counts[action]
+    means[action] = reward_mean(rewards, action)
+    levels[action] = level / received if received > 0 else math.inf
+
+
 @indices.register(KlUcbState)
 def _indices(state: KlUcbState, t: int, out: Floats) -> None:
     level = exploration(t + 1.0, state.c)
@@ -105,8 +115,10 @@ def _indices(state: KlUcbState, t: int, out: Floats) -> None:
 
 @choose.register(KlUcbState)
 def _choose(state: KlUcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
-    indices(state, t, state.scratch)
-    return argmax(state.scratch, eligible, rng)
+    level = exploration(t + 1.0, state.c)
+    for action in range(eligible.size):
+        write_level(state.rewards, action, level, state.scratch, state.scratch_levels)
+    return kl_argmax(state.scratch, state.scratch_levels, eligible, rng)
 
 
 ignore(KlUcbState, play, observe, unobserve)

@@ -15,10 +15,12 @@ from foretell.policies.parts.radius import anytime_horizon
 from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, reward_mean
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_delta
-from foretell.policies.verbs import admit, begin, choose, credit, observe, play, weights
+from foretell.policies.verbs import admit, begin, choose, credit, drawn, observe, play, weights
 from foretell.types import Bools, Floats, Ints, Problem
 
 NONE = -1
+LEAST = 1e-300
+"""No probability counts as less: a loss is divided by it."""
 
 
 @register(
@@ -28,6 +30,7 @@ NONE = -1
     needs=("horizon",),
     use="signals that an adversary chooses, against one fixed best action",
     cost="O(K)",
+    version=2,
 )
 @dataclass(frozen=True)
 class MetaBio(Spec):
@@ -36,8 +39,9 @@ class MetaBio(Spec):
     A round waits until the losses known for its signal are at least half the visits of that
     signal up to it. Then its action receives the loss max(0, 1 − theta_hat −
     sqrt(ln(4 S T / delta) / (2 n))) of the signal, n being the rewards received for it, divided
-    by the probability of the action. Actions are drawn with weights exp(−eta loss),
-    eta = sqrt(ln K / (K t + rounds waited so far)). Order of arrival matters: it reads a stream.
+    by the probability with which the action was drawn. Actions are drawn with weights
+    exp(−eta loss), eta = sqrt(ln K / (K t + rounds waited so far)). Order of arrival matters: it
+    reads a stream.
     """
 
     delta: float = 0.1
@@ -194,10 +198,15 @@ def _play(state: MetaBioState, t: int, action: int) -> None:
     total = _weigh(state, t, state.scratch)
     index = t % state.action.size
     state.action[index] = action
-    state.probability[index] = max(1e-300, state.scratch[action] / total)
+    state.probability[index] = max(LEAST, state.scratch[action] / total)
     state.following[index] = NONE
     state.clock[0] = t + 1
     state.clock[2] += state.clock[1]
+
+
+@drawn.register(MetaBioState)
+def _drawn(state: MetaBioState, t: int, action: int, propensity: float) -> None:
+    state.probability[t % state.action.size] = max(LEAST, propensity)
 
 
 @observe.register(MetaBioState)

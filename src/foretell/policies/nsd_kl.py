@@ -11,8 +11,7 @@ import numpy as np
 from foretell.errors import InvalidInput
 from foretell.kernel import kernel
 from foretell.policies.parts.argmax import argmax
-from foretell.policies.parts.bernoulli_kl import kl_upper
-from foretell.policies.parts.kl_bounds import action_level, best_candidate, upper_mean, with_pending
+from foretell.policies.parts.kl_bounds import action_level, best_candidate, with_pending
 from foretell.policies.parts.klmax import klmax
 from foretell.policies.parts.law import (
     Law,
@@ -23,15 +22,17 @@ from foretell.policies.parts.law import (
     law_unplay,
     new_law,
 )
-from foretell.policies.parts.theta import (
-    Rewards,
-    add_reward,
-    new_rewards,
-    remove_reward,
-    reward_mean,
+from foretell.policies.parts.ordered_theta import new_theta_prior, order_upper
+from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
+from foretell.policies.parts.theta_bounds import (
+    ThetaBounds,
+    bound_signal,
+    bounds_update,
+    new_theta_bounds,
 )
 from foretell.policies.registry import register
-from foretell.policies.spec import Spec, capped, check_delta, check_window, option
+from foretell.policies.spec import capped, check_delta, check_window, option
+from foretell.policies.theta_spec import ThetaSpec
 from foretell.policies.verbs import (
     begin,
     choose,
@@ -55,9 +56,10 @@ LEVELS = ("delta", "ln t")
     rewards=("bounded",),
     use="a stationary law, or a known pace of change, with a proof and without the horizon",
     cost="O(K S)",
+    version=2,
 )
 @dataclass(frozen=True)
-class NsdKl(Spec):
+class NsdKl(ThetaSpec):
     """Optimism in a KL ball around the law, S-free and valid at all times at once.
 
     The index of an action is max{q·U : N KL(p, q) ≤ ln(2K e(e+1) / delta) + ln(N+1)/2 + ln 2},
@@ -69,6 +71,9 @@ class NsdKl(Spec):
     With `level="ln t"` both balls grow with time instead: n kl(theta_hat, U) ≤ ln t, and N KL ≤
     ln(1 + rounds that the law remembers). `delta` is then not used; an action that looked bad by
     accident is tried again, at the price of regret that grows as ln T.
+
+    `ordered` lowers U where signals are listed weakest first, and `signal_values` count as
+    rewards received before, see `foretell.policies.theta_spec`.
     """
 
     window: int | None = None
@@ -77,6 +82,7 @@ class NsdKl(Spec):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        super().__post_init__()
         check_window(self.window)
         check_delta(self.delta)
         if self.level not in LEVELS:
@@ -91,8 +97,7 @@ class NsdKlState(NamedTuple):
     delta: float
     law: Law
     theta: Rewards
-    upper: Floats
-    """(signals,): U_s, moved only by a reward of s."""
+    bounds: ThetaBounds
     plays: Ints
     """(actions,): plays since the beginning, in the window or not."""
     memories: Ints
@@ -107,16 +112,18 @@ class NsdKlLogState(NamedTuple):
     base: NsdKlState
     earlier: Ints
     """(1,): rounds before the law was last forgotten."""
-    scratch_upper: Floats
+    scratch_bounds: ThetaBounds
 
 
 @begin.register(NsdKl)
 def _begin(spec: NsdKl, problem: Problem) -> NsdKlState | NsdKlLogState:
+    theta = new_rewards(problem.signals)
+    prior = new_theta_prior(spec, problem)
     base = NsdKlState(
         delta=float(spec.delta),
         law=new_law(problem.actions, problem.signals, capped(spec.window, problem.horizon)),
-        theta=new_rewards(problem.signals),
-        upper=np.ones(problem.signals),
+        theta=theta,
+        bounds=new_theta_bounds(prior, theta, spec.delta),
         plays=np.zeros(problem.actions, np.int64),
         memories=np.zeros(1, np.int64),
         scratch=np.zeros(problem.actions),
@@ -124,7 +131,8 @@ def _begin(spec: NsdKl, problem: Problem) -> NsdKlState | NsdKlLogState:
     )
     if spec.level == "delta":
         return base
-    return NsdKlLogState(base, np.zeros(1, np.int64), np.ones(problem.signals))
+    scratch = new_theta_bounds(prior, theta, spec.delta)
+    return NsdKlLogState(base, np.zeros(1, np.int64), scratch)
 
 
 @kernel
@@ -155,15 +163,12 @@ def _log_level(state: NsdKlState, t: int, action: int) -> float:
 @kernel
 def _write_upper(state: NsdKlLogState, t: int) -> None:
     """Write U_s = max{u : n_s kl(theta_hat_s, u) ≤ ln t}, t from 1; 1 without a reward."""
-    theta = state.base.theta
+    bounds = state.scratch_bounds
     level = math.log(1.0 + state.earlier[0] + t)
-    for signal in range(state.scratch_upper.size):
-        received = theta.counts[signal]
-        if received == 0:
-            state.scratch_upper[signal] = 1.0
-        else:
-            mean = reward_mean(theta, signal)
-            state.scratch_upper[signal] = kl_upper(mean, level / received)
+    for signal in range(bounds.upper.size):
+        bound_signal(bounds, state.base.theta, signal, level)
+    if bounds.prior.ordered:
+        order_upper(bounds.own, bounds.lower, bounds.upper)
 
 
 @indices.register(NsdKlState)
@@ -175,19 +180,20 @@ def _indices(state: NsdKlState, t: int, out: Floats) -> None:
         if level < 0.0:
             out[action] = math.inf
         else:
-            out[action] = klmax(law.counts, action, law.seen[action], state.upper, level)
+            out[action] = klmax(law.counts, action, law.seen[action], state.bounds.upper, level)
 
 
 @indices.register(NsdKlLogState)
 def _indices_log(state: NsdKlLogState, t: int, out: Floats) -> None:
     law = state.base.law
+    upper = state.scratch_bounds.upper
     _write_upper(state, t)
     for action in range(out.size):
         level = _log_level(state.base, t, action)
         if level < 0.0:
             out[action] = math.inf
         else:
-            out[action] = klmax(law.counts, action, law.seen[action], state.scratch_upper, level)
+            out[action] = klmax(law.counts, action, law.seen[action], upper, level)
 
 
 @choose.register(NsdKlState)
@@ -196,7 +202,7 @@ def _choose(state: NsdKlState, t: int, eligible: Bools, rng: np.random.Generator
         state.scratch[action] = math.inf if eligible[action] else -math.inf
         state.scratch_levels[action] = _level(state, action) if eligible[action] else -1.0
     best_candidate(
-        state.scratch, state.scratch_levels, state.law.counts, state.law.seen, state.upper
+        state.scratch, state.scratch_levels, state.law.counts, state.law.seen, state.bounds.upper
     )
     return argmax(state.scratch, eligible, rng)
 
@@ -204,13 +210,12 @@ def _choose(state: NsdKlState, t: int, eligible: Bools, rng: np.random.Generator
 @choose.register(NsdKlLogState)
 def _choose_log(state: NsdKlLogState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     base = state.base
+    upper = state.scratch_bounds.upper
     _write_upper(state, t)
     for action in range(base.scratch.size):
         base.scratch[action] = math.inf if eligible[action] else -math.inf
         base.scratch_levels[action] = _log_level(base, t, action) if eligible[action] else -1.0
-    best_candidate(
-        base.scratch, base.scratch_levels, base.law.counts, base.law.seen, state.scratch_upper
-    )
+    best_candidate(base.scratch, base.scratch_levels, base.law.counts, base.law.seen, upper)
     return argmax(base.scratch, eligible, rng)
 
 
@@ -234,13 +239,13 @@ def _observe(state: NsdKlState, t: int, action: int, signal: int) -> None:
 @credit.register(NsdKlState)
 def _credit(state: NsdKlState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
-    state.upper[signal] = upper_mean(state.theta, signal, state.delta)
+    bounds_update(state.bounds, state.theta, signal, state.delta)
 
 
 @uncredit.register(NsdKlState)
 def _uncredit(state: NsdKlState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)
-    state.upper[signal] = upper_mean(state.theta, signal, state.delta)
+    bounds_update(state.bounds, state.theta, signal, state.delta)
 
 
 @unobserve.register(NsdKlState)

@@ -19,8 +19,9 @@ from foretell.policies.parts.glr_restarts import (
     prepare,
     unplay_action,
 )
-from foretell.policies.parts.kl_bounds import best_candidate, upper_mean
+from foretell.policies.parts.kl_bounds import best_candidate
 from foretell.policies.parts.klmax import klmax
+from foretell.policies.parts.ordered_theta import new_theta_prior
 from foretell.policies.parts.residual import (
     Residual,
     doubted,
@@ -31,8 +32,10 @@ from foretell.policies.parts.residual import (
     residual_update,
 )
 from foretell.policies.parts.theta import add_reward
+from foretell.policies.parts.theta_bounds import bounds_update
 from foretell.policies.registry import register
-from foretell.policies.spec import Spec, check_delta, check_flag, option
+from foretell.policies.spec import check_delta, check_flag, option
+from foretell.policies.theta_spec import ThetaSpec
 from foretell.policies.verbs import begin, choose, credit, indices, observe, play, unplay
 from foretell.types import Bools, Floats, Problem
 
@@ -43,17 +46,19 @@ from foretell.types import Bools, Floats, Problem
     stream=True,
     use="sudden changes, where false alarms must have a guarantee",
     cost="O(K S + S log t)",
+    version=2,
 )
 @dataclass(frozen=True)
-class NsdKlGlr(Spec):
+class NsdKlGlr(ThetaSpec):
     """NSD-KL with restarts: a test on the signals says when, and theta is kept.
 
     The test raises a false alarm, ever, with probability `alarm` at most. An alarm makes all
     actions forget their law, or with `local` only the one that raised it; with `reseed` that one
     keeps the signals after the likeliest change. `forced` is the pace of forced plays (0: none):
     an action that waited longer than sqrt(K (t − t0)) / forced rounds is played. `robust` adds
-    what the signals do not explain, once a test says that there is something. The test reads
-    the stream of signals.
+    what the signals do not explain, once a test says that there is something. `ordered` and
+    `signal_values` declare what is known about theta, see `foretell.policies.theta_spec`. The
+    test reads the stream of signals.
     """
 
     delta: float = 0.1
@@ -65,6 +70,7 @@ class NsdKlGlr(Spec):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        super().__post_init__()
         check_delta(self.delta)
         check_delta(self.alarm)
         for name in ("local", "reseed", "robust"):
@@ -87,6 +93,7 @@ class RobustKlGlrState(NamedTuple):
 def _begin(spec: NsdKlGlr, problem: Problem) -> KlGlrState | RobustKlGlrState:
     base = new_kl_glr(
         problem,
+        new_theta_prior(spec, problem),
         float(spec.delta),
         float(spec.alarm),
         float(spec.forced),
@@ -102,10 +109,11 @@ def _begin(spec: NsdKlGlr, problem: Problem) -> KlGlrState | RobustKlGlrState:
 @kernel
 def _solve_all(state: KlGlrState, out: Floats) -> None:
     """Write rho⁺(a) where `prepare` left a level."""
+    upper = state.bounds.upper
     for action in range(out.size):
         level = state.scratch_levels[action]
         if level >= 0.0:
-            out[action] = klmax(state.counts, action, state.seen[action], state.upper, level)
+            out[action] = klmax(state.counts, action, state.seen[action], upper, level)
 
 
 @kernel
@@ -133,7 +141,9 @@ def _indices_robust(state: RobustKlGlrState, t: int, out: Floats) -> None:
 @choose.register(KlGlrState)
 def _choose(state: KlGlrState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
     prepare(state, t, eligible, state.scratch)
-    best_candidate(state.scratch, state.scratch_levels, state.counts, state.seen, state.upper)
+    best_candidate(
+        state.scratch, state.scratch_levels, state.counts, state.seen, state.bounds.upper
+    )
     return argmax(state.scratch, eligible, rng)
 
 
@@ -190,7 +200,7 @@ def _observe_robust(state: RobustKlGlrState, t: int, action: int, signal: int) -
 @credit.register(KlGlrState)
 def _credit(state: KlGlrState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
-    state.upper[signal] = upper_mean(state.theta, signal, state.delta)
+    bounds_update(state.bounds, state.theta, signal, state.delta)
 
 
 @credit.register(RobustKlGlrState)
@@ -200,4 +210,4 @@ def _credit_robust(
     base = state.base
     residual_credit(state.residual, base.theta, t, action, signal, reward)
     add_reward(base.theta, signal, reward)
-    base.upper[signal] = upper_mean(base.theta, signal, base.delta)
+    bounds_update(base.bounds, base.theta, signal, base.delta)

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from foretell.kernel import kernel
+from foretell.policies.censored_spec import CensoredSpec
 from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.delay_fit import sample_known_theta
 from foretell.policies.parts.law import (
     Law,
     law_forget,
@@ -19,25 +21,31 @@ from foretell.policies.parts.law import (
     law_unplay,
     new_law,
 )
-from foretell.policies.parts.theta import (
-    Rewards,
-    add_reward,
-    new_rewards,
-    remove_reward,
-    reward_sum,
+from foretell.policies.parts.open_rewards import (
+    OpenRewards,
+    new_open_rewards,
+    open_changed,
+    open_count,
+    open_elapse,
 )
+from foretell.policies.parts.ordered_theta import ThetaPrior, new_theta_prior
+from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
 from foretell.policies.registry import register
-from foretell.policies.spec import Spec, capped, check_window
+from foretell.policies.spec import capped, check_window
 from foretell.policies.verbs import (
     begin,
     choose,
     credit,
+    elapse,
     forget,
     observe,
     play,
+    sample_values,
     uncredit,
     unobserve,
     unplay,
+    unwait,
+    wait,
 )
 from foretell.types import Bools, Floats, Problem
 
@@ -47,21 +55,25 @@ from foretell.types import Bools, Floats, Problem
     needs=("window",),
     use="a known pace of change, and no need of a proof",
     cost="O(K S)",
+    version=3,
 )
 @dataclass(frozen=True)
-class NsdPsrl(Spec):
+class NsdPsrl(CensoredSpec):
     """Posterior sampling on a windowed law and an unwindowed, delayed theta.
 
     Each round draws a law from Dirichlet(1 + counts in the window) for every action and a theta
     from Beta(1 + rewards, 1 + misses) for every signal, and plays the best action of the draw.
     Rewards inside [0, 1] count as fractions of both; Gaussian ones have the posterior
-    N(sum / (n + 1), 1 / (n + 1)) in units of their scale.
+    N(sum / (n + 1), 1 / (n + 1)) in units of their scale. `ordered` and `signal_values` declare
+    what is known about theta, see `foretell.policies.theta_spec`; `censored` and `typical_delay`
+    are for rewards of which only conversions are reported, see `foretell.policies.censored_spec`.
     """
 
     window: int | None = None
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        super().__post_init__()
         check_window(self.window)
 
 
@@ -71,6 +83,8 @@ class NsdPsrlState(NamedTuple):
     gaussian: bool
     law: Law
     theta: Rewards
+    prior: ThetaPrior
+    open: OpenRewards
     scratch: Floats
     scratch_theta: Floats
 
@@ -81,22 +95,11 @@ def _begin(spec: NsdPsrl, problem: Problem) -> NsdPsrlState:
         gaussian=problem.rewards == "gaussian",
         law=new_law(problem.actions, problem.signals, capped(spec.window, problem.horizon)),
         theta=new_rewards(problem.signals),
+        prior=new_theta_prior(spec, problem),
+        open=new_open_rewards(spec, problem),
         scratch=np.zeros(problem.actions),
         scratch_theta=np.zeros(problem.signals),
     )
-
-
-@kernel
-def sample_theta(theta: Rewards, gaussian: bool, sample: Floats, rng: np.random.Generator) -> None:
-    """Draw the mean reward of every signal from its posterior."""
-    for signal in range(sample.size):
-        received = theta.counts[signal]
-        total = reward_sum(theta, signal)
-        if gaussian:
-            noise = rng.standard_normal() / math.sqrt(received + 1.0)
-            sample[signal] = total / (received + 1.0) + noise
-        else:
-            sample[signal] = rng.beta(1.0 + total, 1.0 + received - total)
 
 
 @kernel
@@ -111,9 +114,20 @@ def sample_value(law: Law, action: int, theta: Floats, rng: np.random.Generator)
     return value / mass
 
 
+@sample_values.register(NsdPsrlState)
+def _sample_values(state: NsdPsrlState, t: int, out: Floats, rng: np.random.Generator) -> None:
+    sample_known_theta(
+        state.theta, state.prior, state.open, state.gaussian, state.scratch_theta, rng
+    )
+    for action in range(out.size):
+        out[action] = sample_value(state.law, action, state.scratch_theta, rng)
+
+
 @choose.register(NsdPsrlState)
 def _choose(state: NsdPsrlState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
-    sample_theta(state.theta, state.gaussian, state.scratch_theta, rng)
+    sample_known_theta(
+        state.theta, state.prior, state.open, state.gaussian, state.scratch_theta, rng
+    )
     for action in range(state.scratch.size):
         if state.law.ever[action]:
             state.scratch[action] = sample_value(state.law, action, state.scratch_theta, rng)
@@ -140,16 +154,37 @@ def _observe(state: NsdPsrlState, t: int, action: int, signal: int) -> None:
 @credit.register(NsdPsrlState)
 def _credit(state: NsdPsrlState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
+    open_changed(state.open)
 
 
 @uncredit.register(NsdPsrlState)
 def _uncredit(state: NsdPsrlState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)
+    open_changed(state.open)
 
 
 @unobserve.register(NsdPsrlState)
 def _unobserve(state: NsdPsrlState, t: int, action: int, signal: int) -> None:
     law_unobserve(state.law, t, action, signal)
+
+
+@elapse.register(NsdPsrlState)
+def _elapse(state: NsdPsrlState, now: int) -> None:
+    open_elapse(state.open, now)
+
+
+@wait.register(NsdPsrlState)
+def _wait(
+    state: NsdPsrlState, made: int, signal: int, delay: int, reward: float, closed: bool
+) -> None:
+    open_count(state.open, made, signal, delay, reward, closed, 1)
+
+
+@unwait.register(NsdPsrlState)
+def _unwait(
+    state: NsdPsrlState, made: int, signal: int, delay: int, reward: float, closed: bool
+) -> None:
+    open_count(state.open, made, signal, delay, reward, closed, -1)
 
 
 @forget.register(NsdPsrlState)

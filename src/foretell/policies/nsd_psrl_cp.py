@@ -10,8 +10,24 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.kernel import kernel
-from foretell.policies.nsd_psrl import sample_theta
+from foretell.policies.censored_spec import CensoredSpec
 from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.delay_fit import fit_delays, sample_known_theta
+from foretell.policies.parts.moving_theta import (
+    MovingTheta,
+    draw_since,
+    moving_credit,
+    new_moving_theta,
+    theta_moves,
+)
+from foretell.policies.parts.open_rewards import (
+    OpenRewards,
+    new_open_rewards,
+    open_changed,
+    open_count,
+    open_elapse,
+)
+from foretell.policies.parts.ordered_theta import ThetaPrior, new_theta_prior
 from foretell.policies.parts.residual import (
     Residual,
     doubted,
@@ -32,8 +48,20 @@ from foretell.policies.parts.run_length import (
 )
 from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
 from foretell.policies.registry import register
-from foretell.policies.spec import Spec, check_flag, option
-from foretell.policies.verbs import begin, choose, credit, ignore, observe, play, uncredit
+from foretell.policies.spec import check_flag, option
+from foretell.policies.verbs import (
+    begin,
+    choose,
+    credit,
+    elapse,
+    ignore,
+    observe,
+    play,
+    sample_values,
+    uncredit,
+    unwait,
+    wait,
+)
 from foretell.types import Bools, Floats, Problem
 
 
@@ -42,25 +70,32 @@ from foretell.types import Bools, Floats, Problem
     stream=True,
     use="laws that change at an unknown pace, and a signal that is known to be enough",
     cost="O(K S)",
+    version=7,
 )
 @dataclass(frozen=True)
-class NsdPsrlCp(Spec):
+class NsdPsrlCp(CensoredSpec):
     """Posterior sampling with a filter over when each action last changed: no window, no horizon.
 
     Each round draws, for every action, a time of its last change and a law from
-    Dirichlet(1 + signals since then), and a theta as `nsd-psrl` does, and plays the best action
-    of the draw. `coupling` is the share of actions that change when one does: None learns it, 0
-    lets every action change on its own, 1 all at once. `idle` is how often resting actions are
-    looked at again. `robust` adds what the signals do not explain, once a test says that there
-    is something. The filter reads the stream of signals.
+    Dirichlet(1 + sharpness · signals since then), and a theta as `nsd-psrl` does, and plays the
+    best action of the draw. `coupling` is the share of actions that change when one does: None
+    learns it, 0 lets every action change on its own, 1 all at once. `idle` is how often resting
+    actions are looked at again. With `sharpness` 1 laws are drawn from the posterior, above 1
+    nearer to its mean. `robust` adds what the signals do not explain, or lets theta move, once a
+    test says that it does. `ordered` and `signal_values` declare what is known about theta, see
+    `foretell.policies.theta_spec`, `censored` and `typical_delay` that only conversions are
+    reported, see `foretell.policies.censored_spec`; what the signals do not explain is then
+    learned from closed windows alone. The filter reads the stream of signals.
     """
 
     coupling: float | None = option(None)
-    idle: float = option(0.06)
+    idle: float = option(0.15)
+    sharpness: float = option(2.0)
     robust: bool = option(default=False)
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        super().__post_init__()
         if self.coupling is not None and not 0.0 <= self.coupling <= 1.0:
             raise InvalidInput(
                 f"coupling is the share of actions that change together, in [0, 1], "
@@ -68,6 +103,11 @@ class NsdPsrlCp(Spec):
             )
         if not 0.0 <= self.idle < math.inf:
             raise InvalidInput(f"idle must be a finite number of at least 0, got {self.idle!r}")
+        if not 0.0 < self.sharpness < math.inf:
+            raise InvalidInput(
+                f"sharpness must be a finite number above 0, got {self.sharpness!r}: "
+                f"1 draws laws from the posterior"
+            )
         check_flag("robust", self.robust)
 
 
@@ -75,8 +115,11 @@ class NsdPsrlCpState(NamedTuple):
     """When each action may have changed and its signals since, and theta from every reward."""
 
     gaussian: bool
+    sharpness: float
     runs: RunLengths
     theta: Rewards
+    prior: ThetaPrior
+    open: OpenRewards
     scratch: Floats
     scratch_theta: Floats
     scratch_new: Bools
@@ -84,10 +127,11 @@ class NsdPsrlCpState(NamedTuple):
 
 
 class RobustPsrlCpState(NamedTuple):
-    """The same, and what the signals do not explain."""
+    """The same, what the signals do not explain, and a theta that may move."""
 
     base: NsdPsrlCpState
     residual: Residual
+    moving: MovingTheta
 
 
 @begin.register(NsdPsrlCp)
@@ -97,46 +141,101 @@ def _begin(spec: NsdPsrlCp, problem: Problem) -> NsdPsrlCpState | RobustPsrlCpSt
     gaussian = problem.rewards == "gaussian"
     base = NsdPsrlCpState(
         gaussian=gaussian,
+        sharpness=float(spec.sharpness),
         runs=new_run_lengths(actions, signals, float(spec.idle), coupling),
         theta=new_rewards(signals),
+        prior=new_theta_prior(spec, problem),
+        open=new_open_rewards(spec, problem),
         scratch=np.zeros(actions),
         scratch_theta=np.zeros(signals),
         scratch_new=np.zeros(actions, np.bool_),
     )
     if not spec.robust:
         return base
-    return RobustPsrlCpState(base, new_residual(actions, signals, gaussian=gaussian))
+    return RobustPsrlCpState(
+        base,
+        new_residual(actions, signals, gaussian=gaussian),
+        new_moving_theta(signals, gaussian=gaussian),
+    )
 
 
 @kernel
 def _sample_value(
-    runs: RunLengths, action: int, index: int, theta: Floats, rng: np.random.Generator
+    runs: RunLengths,
+    action: int,
+    index: int,
+    sharpness: float,
+    theta: Floats,
+    rng: np.random.Generator,
 ) -> float:
-    """Draw p ~ Dirichlet(1 + signals of a hypothesis), if any, and return p·theta."""
+    """Draw p ~ Dirichlet(1 + sharpness · signals of a hypothesis), if any, and return p·theta."""
     mass = 0.0
     value = 0.0
     for signal in range(theta.size):
         count = runs.counts[action, index, signal] if index >= 0 else 0
-        weight = rng.standard_gamma(1.0 + count)
+        weight = rng.standard_gamma(1.0 + sharpness * count)
         mass += weight
         value += weight * theta[signal]
     return value / mass
 
 
 @kernel
-def sample_values(state: NsdPsrlCpState, t: int, rng: np.random.Generator) -> None:
-    """Draw the value of every action from the posterior, into the scratch array."""
-    sample_theta(state.theta, state.gaussian, state.scratch_theta, rng)
+def _sample(
+    state: NsdPsrlCpState,
+    rewards: Rewards,
+    t: int,
+    sharpness: float,
+    out: Floats,
+    rng: np.random.Generator,
+) -> None:
+    """Draw the value of every action, from the posterior where `sharpness` is 1.
+
+    Theta is drawn from `rewards`.
+    """
+    theta = state.scratch_theta
+    sample_known_theta(rewards, state.prior, state.open, state.gaussian, theta, rng)
     rate = resting_rate(state.runs)
-    for action in range(state.scratch.size):
+    for action in range(out.size):
         index = draw_run(state.runs, action, t, rate, rng)
-        state.scratch[action] = _sample_value(state.runs, action, index, state.scratch_theta, rng)
+        out[action] = _sample_value(state.runs, action, index, sharpness, theta, rng)
         state.scratch_new[action] = is_new(state.runs, action, index)
+
+
+@kernel
+def _sample_robust(
+    state: RobustPsrlCpState, t: int, sharpness: float, out: Floats, rng: np.random.Generator
+) -> None:
+    """Do the same with a theta that moves, or with what the signals do not explain."""
+    if theta_moves(state.moving, state.residual.evidence[0]):
+        if state.base.open.width > 0:
+            fit_delays(state.base.open, state.base.theta)
+        draw_since(state.moving, rng)
+        _sample(state.base, state.moving.scratch_since, t, sharpness, out, rng)
+        return
+    _sample(state.base, state.base.theta, t, sharpness, out, rng)
+    if doubted(state.residual):
+        for action in range(out.size):
+            luck = rng.standard_normal()
+            if not state.base.scratch_new[action]:
+                out[action] += state.residual.mean[action]
+                out[action] += state.residual.deviation[action] * luck
+
+
+@sample_values.register(NsdPsrlCpState)
+def _sample_values(state: NsdPsrlCpState, t: int, out: Floats, rng: np.random.Generator) -> None:
+    _sample(state, state.theta, t, 1.0, out, rng)
+
+
+@sample_values.register(RobustPsrlCpState)
+def _sample_values_robust(
+    state: RobustPsrlCpState, t: int, out: Floats, rng: np.random.Generator
+) -> None:
+    _sample_robust(state, t, 1.0, out, rng)
 
 
 @choose.register(NsdPsrlCpState)
 def _choose(state: NsdPsrlCpState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
-    sample_values(state, t, rng)
+    _sample(state, state.theta, t, state.sharpness, state.scratch, rng)
     return argmax(state.scratch, eligible, rng)
 
 
@@ -145,13 +244,7 @@ def _choose_robust(
     state: RobustPsrlCpState, t: int, eligible: Bools, rng: np.random.Generator
 ) -> int:
     values = state.base.scratch
-    sample_values(state.base, t, rng)
-    if doubted(state.residual):
-        for action in range(values.size):
-            luck = rng.standard_normal()
-            if not state.base.scratch_new[action]:
-                values[action] += state.residual.mean[action]
-                values[action] += state.residual.deviation[action] * luck
+    _sample_robust(state, t, state.base.sharpness, values, rng)
     return argmax(values, eligible, rng)
 
 
@@ -178,6 +271,7 @@ def _observe_robust(state: RobustPsrlCpState, t: int, action: int, signal: int) 
 @credit.register(NsdPsrlCpState)
 def _credit(state: NsdPsrlCpState, t: int, action: int, signal: int, reward: float) -> None:
     add_reward(state.theta, signal, reward)
+    open_changed(state.open)
 
 
 @credit.register(RobustPsrlCpState)
@@ -185,9 +279,50 @@ def _credit_robust(
     state: RobustPsrlCpState, t: int, action: int, signal: int, reward: float
 ) -> None:
     residual_credit(state.residual, state.base.theta, t, action, signal, reward)
+    moving_credit(state.moving, state.base.theta, t, signal, reward)
     add_reward(state.base.theta, signal, reward)
+    open_changed(state.base.open)
 
 
 @uncredit.register(NsdPsrlCpState)
 def _uncredit(state: NsdPsrlCpState, t: int, action: int, signal: int, reward: float) -> None:
     remove_reward(state.theta, signal, reward)
+    open_changed(state.open)
+
+
+@elapse.register(NsdPsrlCpState)
+def _elapse(state: NsdPsrlCpState, now: int) -> None:
+    open_elapse(state.open, now)
+
+
+@wait.register(NsdPsrlCpState)
+def _wait(
+    state: NsdPsrlCpState, made: int, signal: int, delay: int, reward: float, closed: bool
+) -> None:
+    open_count(state.open, made, signal, delay, reward, closed, 1)
+
+
+@unwait.register(NsdPsrlCpState)
+def _unwait(
+    state: NsdPsrlCpState, made: int, signal: int, delay: int, reward: float, closed: bool
+) -> None:
+    open_count(state.open, made, signal, delay, reward, closed, -1)
+
+
+@elapse.register(RobustPsrlCpState)
+def _elapse_robust(state: RobustPsrlCpState, now: int) -> None:
+    elapse(state.base, now)
+
+
+@wait.register(RobustPsrlCpState)
+def _wait_robust(
+    state: RobustPsrlCpState, made: int, signal: int, delay: int, reward: float, closed: bool
+) -> None:
+    wait(state.base, made, signal, delay, reward, closed)
+
+
+@unwait.register(RobustPsrlCpState)
+def _unwait_robust(
+    state: RobustPsrlCpState, made: int, signal: int, delay: int, reward: float, closed: bool
+) -> None:
+    unwait(state.base, made, signal, delay, reward, closed)

@@ -21,17 +21,17 @@ from foretell.policies.parts.law import (
     new_law,
 )
 from foretell.policies.parts.optimism import optimistic_value, sort_signals
-from foretell.policies.parts.radius import anytime_horizon, law_constant, theta_constant
-from foretell.policies.parts.theta import (
-    Rewards,
-    add_reward,
-    new_rewards,
-    remove_reward,
-    reward_sum,
+from foretell.policies.parts.ordered_theta import (
+    ThetaPrior,
+    known_count,
+    known_sum,
+    new_theta_prior,
+    order_upper,
 )
+from foretell.policies.parts.radius import anytime_horizon, law_constant, theta_constant
+from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
 from foretell.policies.registry import register
 from foretell.policies.spec import (
-    Spec,
     capped,
     check_delta,
     check_flag,
@@ -39,6 +39,7 @@ from foretell.policies.spec import (
     check_window,
     option,
 )
+from foretell.policies.theta_spec import ThetaSpec
 from foretell.policies.verbs import (
     begin,
     choose,
@@ -59,14 +60,17 @@ from foretell.types import Bools, Floats, Ints, Problem
     needs=("window", "horizon"),
     use="the paper's algorithm with its proof, where the pace of change is known",
     cost="O(K S)",
+    version=2,
 )
 @dataclass(frozen=True)
-class NsdUcrl2(Spec):
+class NsdUcrl2(ThetaSpec):
     """Optimism on a windowed law and an unwindowed, delayed theta: the paper's algorithm.
 
     `window` is W (None: no window), `delta` the error probability. `scale` multiplies both radii;
     1 is the paper's. `tight` uses the constants that the paper's inequalities need, which are
     smaller than those it prints (errata P1 and P2); Gaussian rewards need the printed one of theta.
+    `ordered` and `signal_values` declare what is known about theta, see
+    `foretell.policies.theta_spec`.
     """
 
     window: int | None = None
@@ -76,6 +80,7 @@ class NsdUcrl2(Spec):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        super().__post_init__()
         check_window(self.window)
         check_delta(self.delta)
         check_scale(self.scale)
@@ -101,12 +106,16 @@ class NsdUcrl2State(NamedTuple):
     root: Floats
     """(actions,): one over the root of the plays in the window, at least one."""
     theta: Rewards
+    prior: ThetaPrior
     mean: Floats
-    """(signals,): the mean of the rewards received, 0 without one."""
+    """(signals,): the mean of the rewards known, 0 without one."""
     theta_root: Floats
     """(signals,): one over the root of their number, at least one."""
     scratch: Floats
     scratch_upper: Floats
+    scratch_own: Floats
+    """(signals,): upper bounds before the declared order lowers them."""
+    scratch_lower: Floats
     scratch_order: Ints
 
 
@@ -115,7 +124,7 @@ def _begin(spec: NsdUcrl2, problem: Problem) -> NsdUcrl2State:
     actions, signals, horizon = problem.actions, problem.signals, problem.horizon
     window = math.inf if spec.window is None else float(spec.window)
     ceiling = 1.0 if problem.rewards == "bounded" else math.inf
-    return NsdUcrl2State(
+    state = NsdUcrl2State(
         window=window,
         delta=float(spec.delta),
         scale=float(spec.scale),
@@ -131,12 +140,18 @@ def _begin(spec: NsdUcrl2, problem: Problem) -> NsdUcrl2State:
         share=np.ones(actions),
         root=np.ones(actions),
         theta=new_rewards(signals),
+        prior=new_theta_prior(spec, problem),
         mean=np.zeros(signals),
         theta_root=np.ones(signals),
         scratch=np.zeros(actions),
         scratch_upper=np.zeros(signals),
+        scratch_own=np.zeros(signals),
+        scratch_lower=np.zeros(signals),
         scratch_order=np.arange(signals),
     )
+    for signal in range(signals):
+        _update_theta(state, signal)
+    return state
 
 
 @kernel
@@ -144,14 +159,17 @@ def _upper_theta(state: NsdUcrl2State, width: float) -> None:
     """Write U_t(s) = min{1, theta_hat(s) + sqrt(C_{T,delta} / N^D_t(s))}, Eq. (3).
 
     `width` is the root of the constant, scaled. U is at least 1 while there is no reward, which
-    the printed constant ensures by itself.
+    the printed constant ensures by itself. It is lowered where the order of signals is declared.
     """
-    upper = state.scratch_upper
+    upper = state.scratch_own if state.prior.ordered else state.scratch_upper
     for signal in range(upper.size):
-        bound = state.mean[signal] + width * state.theta_root[signal]
-        upper[signal] = min(state.ceiling, bound)
-        if state.tight and state.theta.counts[signal] == 0:
+        radius = width * state.theta_root[signal]
+        upper[signal] = min(state.ceiling, state.mean[signal] + radius)
+        if state.tight and known_count(state.theta, state.prior, signal) == 0.0:
             upper[signal] = max(upper[signal], min(state.ceiling, 1.0))
+        state.scratch_lower[signal] = state.mean[signal] - radius
+    if state.prior.ordered:
+        order_upper(upper, state.scratch_lower, state.scratch_upper)
 
 
 @indices.register(NsdUcrl2State)
@@ -206,8 +224,8 @@ def _update_root(state: NsdUcrl2State, action: int) -> None:
 @kernel
 def _update_theta(state: NsdUcrl2State, signal: int) -> None:
     """Keep what the bound of a signal needs until its rewards change again."""
-    share = 1.0 / max(1, state.theta.counts[signal])
-    state.mean[signal] = reward_sum(state.theta, signal) * share
+    share = 1.0 / max(1.0, known_count(state.theta, state.prior, signal))
+    state.mean[signal] = known_sum(state.theta, state.prior, signal) * share
     state.theta_root[signal] = math.sqrt(share)
 
 

@@ -13,12 +13,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from foretell.policies.censored_spec import CensoredSpec
 from foretell.policies.nsd_psrl import NsdPsrl
 from foretell.policies.nsd_ucrl2 import NsdUcrl2
 from foretell.policies.registry import register
-from foretell.policies.spec import Spec, check_delta, check_scale, option
+from foretell.policies.spec import check_delta, check_scale, option
+from foretell.policies.theta_spec import ThetaSpec, declared_fields
 from foretell.policies.ucb import Ucb
-from foretell.policies.verbs import begin, choose, credit, forget, has, indices, observe, play
+from foretell.policies.verbs import (
+    begin,
+    choose,
+    credit,
+    elapse,
+    forget,
+    has,
+    indices,
+    observe,
+    play,
+    unwait,
+    wait,
+)
 from foretell.types import Bools, Floats, Ints, Problem
 
 
@@ -55,7 +69,7 @@ class OracleUcbNd(OracleUcb):
     cost="O(K S)",
 )
 @dataclass(frozen=True)
-class OracleNsd(Spec):
+class OracleNsd(ThetaSpec):
     """NSD-UCRL2 without a window that restarts its law at every true change point.
 
     Theta is kept; the window in the paper's constant is the horizon.
@@ -66,6 +80,7 @@ class OracleNsd(Spec):
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        super().__post_init__()
         check_delta(self.delta)
         check_scale(self.scale)
 
@@ -91,7 +106,7 @@ class OracleNsdNd(OracleNsd):
     cost="O(K S)",
 )
 @dataclass(frozen=True)
-class OraclePsrl(Spec):
+class OraclePsrl(CensoredSpec):
     """NSD-PSRL without a window that restarts its law at every true change point.
 
     Theta is kept, for the meaning of a signal does not change.
@@ -127,13 +142,13 @@ def _begin_ucb(spec: OracleUcb, problem: Problem) -> OracleState:
 
 @begin.register(OracleNsd)
 def _begin_nsd(spec: OracleNsd, problem: Problem) -> OracleState:
-    inner = begin(NsdUcrl2(delta=spec.delta, scale=spec.scale), problem)
+    inner = begin(NsdUcrl2(delta=spec.delta, scale=spec.scale, **declared_fields(spec)), problem)
     return new_oracle(inner, problem, keeps_rewards=True)
 
 
 @begin.register(OraclePsrl)
 def _begin_psrl(spec: OraclePsrl, problem: Problem) -> OracleState:
-    return new_oracle(begin(NsdPsrl(), problem), problem, keeps_rewards=True)
+    return new_oracle(begin(NsdPsrl(**declared_fields(spec)), problem), problem, keeps_rewards=True)
 
 
 @indices.register(OracleIndexState)
@@ -166,3 +181,22 @@ def _observe(state: OracleState, t: int, action: int, signal: int) -> None:
 def _credit(state: OracleState, t: int, action: int, signal: int, reward: float) -> None:
     if state.keeps_rewards or t >= state.clock[0]:
         credit(state.inner, t - state.clock[0], action, signal, reward)
+
+
+@elapse.register(OracleState)
+def _elapse(state: OracleState, now: int) -> None:
+    elapse(state.inner, now)
+
+
+@wait.register(OracleState)
+def _wait(
+    state: OracleState, made: int, signal: int, delay: int, reward: float, closed: bool
+) -> None:
+    wait(state.inner, made, signal, delay, reward, closed)
+
+
+@unwait.register(OracleState)
+def _unwait(
+    state: OracleState, made: int, signal: int, delay: int, reward: float, closed: bool
+) -> None:
+    unwait(state.inner, made, signal, delay, reward, closed)

@@ -10,9 +10,10 @@ import numpy as np
 
 from foretell.kernel import kernel
 from foretell.policies.glr_kl_ucb import check_forced_share
-from foretell.policies.kl_ucb import exploration, kl_index
+from foretell.policies.kl_ucb import exploration, kl_index, write_level
 from foretell.policies.parts.argmax import argmax
 from foretell.policies.parts.forced_exploration import doubled_horizon, is_slot, usual_share
+from foretell.policies.parts.kl_argmax import kl_argmax
 from foretell.policies.parts.prefix_grid import PrefixGrid, grid_add, grid_forget, new_prefix_grid
 from foretell.policies.parts.signal_change_test import LogGammas, change_statistic, log_gammas
 from foretell.policies.parts.theta import Rewards, add_reward, new_rewards
@@ -69,6 +70,7 @@ class SignalGlrKlUcbState(NamedTuple):
     """(2,): the rounds played, and the restarts so far."""
     scratch_gammas: LogGammas
     scratch: Floats
+    scratch_levels: Floats
 
 
 @begin.register(SignalGlrKlUcb)
@@ -86,6 +88,7 @@ def _begin(spec: SignalGlrKlUcb, problem: Problem) -> SignalGlrKlUcbState:
         clock=np.zeros(2, np.int64),
         scratch_gammas=log_gammas(signals, problem.horizon),
         scratch=np.zeros(actions),
+        scratch_levels=np.zeros(actions),
     )
 
 
@@ -111,8 +114,13 @@ def _indices(state: SignalGlrKlUcbState, t: int, out: Floats) -> None:
 
 @choose.register(SignalGlrKlUcbState)
 def _choose(state: SignalGlrKlUcbState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
-    indices(state, t, state.scratch)
-    return argmax(state.scratch, eligible, rng)
+    if _is_forced(state, t):
+        indices(state, t, state.scratch)
+        return argmax(state.scratch, eligible, rng)
+    for action in range(eligible.size):
+        level = exploration(t + 1.0 - state.since[action], 0.0)
+        write_level(state.rewards, action, level, state.scratch, state.scratch_levels)
+    return kl_argmax(state.scratch, state.scratch_levels, eligible, rng)
 
 
 @play.register(SignalGlrKlUcbState)

@@ -32,10 +32,13 @@ class Spec:
     name: ClassVar[str] = ""
 
     def __str__(self) -> str:
-        """Print as `name(field=value, …)`, options left at their default left out."""
+        """Print as `name(field=value, …)`, options left at their default left out.
+
+        Fields that are given by name only come last.
+        """
         shown = [
             f"{field.name}={_plain(getattr(self, field.name))!r}"
-            for field in dataclasses.fields(self)
+            for field in sorted(dataclasses.fields(self), key=lambda field: field.kw_only is True)
             if not field.metadata.get("option") or getattr(self, field.name) != field.default
         ]
         name = self.name or type(self).__name__

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretell.policies.nsd_psrl import sample_theta
 from foretell.policies.parts.argmax import argmax
+from foretell.policies.parts.theta import sample_means
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_window
 from foretell.policies.sw_ucb import SwUcb, SwUcbState
@@ -53,7 +53,7 @@ def _begin(spec: SwTs, problem: Problem) -> SwTsState:
 
 @choose.register(SwTsState)
 def _choose(state: SwTsState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
-    sample_theta(state.inner.rewards, state.gaussian, state.scratch, rng)
+    sample_means(state.inner.rewards, state.gaussian, state.scratch, rng)
     return argmax(state.scratch, eligible, rng)
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretell.policies.nsd_psrl import sample_theta
 from foretell.policies.parts.argmax import argmax
 from foretell.policies.parts.theta import (
     Rewards,
@@ -15,6 +14,7 @@ from foretell.policies.parts.theta import (
     forget_rewards,
     new_rewards,
     remove_reward,
+    sample_means,
 )
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec
@@ -58,7 +58,7 @@ def _begin(spec: Ts, problem: Problem) -> TsState:
 
 @choose.register(TsState)
 def _choose(state: TsState, t: int, eligible: Bools, rng: np.random.Generator) -> int:
-    sample_theta(state.rewards, state.gaussian, state.scratch, rng)
+    sample_means(state.rewards, state.gaussian, state.scratch, rng)
     return argmax(state.scratch, eligible, rng)
 
 

@@ -8,10 +8,25 @@ In each round t = 0, 1, …
 
     action = choose(state, t, eligible, rng)      reads only (arrays named scratch… aside)
     play(state, t, action)                        the action is committed; clocks move here only
+    drawn(state, t, action, propensity)           only where somebody else drew it, see below
     observe(state, t, action, signal)             the early signal of round t
     credit(state, t, action, signal, reward)      the late reward of round t, in unit rewards
 
-and, where a report was wrong, `unobserve` and `uncredit` with what was delivered before.
+A policy that weights by the probability with which an action was drawn has `drawn`: its own
+probability is not the one when exploration, a holdout or a choice among eligible actions came in
+between. An agent and the service hand over the exact propensity that they log; in the simulator
+the policy draws by itself, from all actions, and `play` knows.
+
+And, where a report was wrong, `unobserve` and `uncredit` with what was delivered before.
+
+Where only conversions are reported, `credit` comes when a round's reward window closes, and a
+policy that corrects for silence is also asked to
+
+    elapse(state, now)                            time moves on, in ticks; after each play
+    wait(state, made, signal, delay, …)           a decision that it may still hear of
+    unwait(state, made, signal, delay, …)         undoes `wait` with what was delivered before
+
+The others ignore these three. A tick is a round in the lab, a millisecond of log time live.
 
 `t` is always the round of the decision, never of the arrival. The law of the verbs: after the
 same plays, `observe` and `credit` of distinct rounds commute, so any order of arrival gives the
@@ -27,6 +42,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from foretell.types import Bools, Floats, Problem
+
+
+SILENT = -1
+"""The delay of a reward that has not arrived."""
+OPEN, CLOSED = False, True
+"""Whether the reward window of a decision is closed."""
 
 
 def _lacks(verb: str, subject: object) -> TypeError:
@@ -54,6 +75,15 @@ def indices(state: Any, t: int, out: Floats) -> None:
 
 
 @singledispatch
+def sample_values(state: Any, t: int, out: Floats, rng: np.random.Generator) -> None:
+    """Draw into `out` the value of every action in round t, where the policy has a posterior.
+
+    This is what the policy believes, whatever sharper or wider draws it chooses by.
+    """
+    raise _lacks("sample_values", state)
+
+
+@singledispatch
 def weights(state: Any, t: int, out: Floats) -> None:
     """Write into `out` in proportion to what actions are drawn in round t, where that is known."""
     raise _lacks("weights", state)
@@ -63,6 +93,15 @@ def weights(state: Any, t: int, out: Floats) -> None:
 def play(state: Any, t: int, action: int) -> None:
     """Commit the action of round t: clocks and windows over rounds move here, and only here."""
     raise _lacks("play", state)
+
+
+@singledispatch
+def drawn(state: Any, t: int, action: int, propensity: float) -> None:
+    """Learn with which probability the action of round t, just played, was drawn.
+
+    Only policies that weight rewards by it have this verb.
+    """
+    raise _lacks("drawn", state)
 
 
 @singledispatch
@@ -96,6 +135,25 @@ def unplay(state: Any, t: int, action: int) -> None:
     What was observed of it is undone before. Only policies that count plays need it.
     """
     raise _lacks("unplay", state)
+
+
+@singledispatch
+def elapse(state: Any, now: int) -> None:
+    """Let time move on to tick `now`; it never goes back."""
+
+
+@singledispatch
+def wait(state: Any, made: int, signal: int, delay: int, reward: float, closed: bool) -> None:
+    """Learn what is known of the reward of a decision made at tick `made`, no later than now.
+
+    `delay` is the ticks after which its reward arrived, SILENT while it has not. Once its window is
+    `closed`, `credit` brings the reward, and only the delay of one that came in time is news.
+    """
+
+
+@singledispatch
+def unwait(state: Any, made: int, signal: int, delay: int, reward: float, closed: bool) -> None:
+    """Undo `wait` exactly."""
 
 
 @singledispatch
@@ -133,10 +191,15 @@ def ignore(state_type: type, *verbs: Any) -> None:
         verb.register(state_type, _nothing)
 
 
-COMPILED = (choose, indices, weights, play, observe, credit, forget)
+COMPILED = (choose, indices, weights, play, observe, credit, elapse, wait, unwait, forget)
 """The verbs that the simulator compiles."""
 
 
 def has(verb: Any, state: Any) -> bool:
     """Return whether `verb` is registered for this state (or spec)."""
-    return verb.dispatch(type(state)) is not verb.dispatch(object)
+    return registered(verb, type(state))
+
+
+def registered(verb: Any, state_type: type) -> bool:
+    """Return whether `verb` is registered for states (or specs) of this type."""
+    return verb.dispatch(state_type) is not verb.dispatch(object)

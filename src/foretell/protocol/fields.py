@@ -19,6 +19,7 @@ Seq = str
 """A place in the log: a whole number that many JSON parsers cannot hold, so it is text."""
 Seconds = Annotated[float, Meta(gt=0, le=10 * 366 * 86400, extra={"unit": "seconds"})]
 Share = Annotated[float, Meta(ge=0, le=1)]
+RewardCount = Annotated[float, Meta(ge=0, le=1e6, extra={"unit": "rewards"})]
 Moment = Annotated[str, Meta(max_length=40)]
 """A time of the client, RFC 3339, kept as it was sent."""
 
@@ -32,6 +33,9 @@ SILENT = "none"
 """The signal that silence becomes, where silence is an outcome."""
 
 Silence = Literal["default", "unknown"]
+RewardSilence = Literal["default", "unknown", "corrected"]
+TypicalDelay = Seconds | dict[Name, Seconds]
+"""The mean delay of a reward, for all signals or for each by its name."""
 CampaignStatus = Literal["draft", "running", "paused", "stopped"]
 ActionStatus = Literal["active", "paused", "retired"]
 Scope = Literal["decide", "feedback", "read", "admin"]

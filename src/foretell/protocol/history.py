@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -50,17 +50,38 @@ class DecisionHistory(Struct):
     events: list[HistoryEvent]
 
 
+RecordType = Literal[
+    "decision",
+    "signal",
+    "reward",
+    "void",
+    "created",
+    "changed",
+    "refit",
+    "erased",
+    "imported",
+    "configuration",
+]
+"""The type of a record of a campaign; `configuration` asks for all five that are about none of its
+decisions."""
+
+
 class RecordView(Struct):
     """One record of the log."""
 
     seq: Seq
     recorded_at: str
     type: str
+    """As in the parameter `type`; about the server itself: what was made of a key or a secret."""
     body: dict[str, Any]
+    """What it says. A configuration has `by`, the id and name of the key that changed it,
+    `changes`, each setting with its values before and after, and a `sentence` with both."""
 
 
 class RecordPage(Struct):
     """Records of the log, and where to go on."""
 
     events: list[RecordView]
+    """There may be none of a rare type on a page that is not the last: go on at `next`."""
     next: Seq
+    """What to send as `after` for the next page."""

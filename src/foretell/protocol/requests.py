@@ -1,27 +1,31 @@
-"""The bodies of requests: an unknown field is refused, and what has its default is not sent."""
+"""The bodies of requests about campaigns and keys.
+
+An unknown field is refused, and what has its default is not sent.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from foretell.protocol.fields import (
     MAX_ACTIONS,
-    MAX_BATCH_EVENTS,
     MAX_SIGNALS,
     ActionStatus,
-    FeedbackKind,
-    Id,
-    ItemKind,
     Moment,
     Name,
+    RewardCount,
+    RewardSilence,
     Scope,
     Seconds,
     Share,
     Silence,
+    TypicalDelay,
 )
+
+RewardName = Annotated[str, Meta(max_length=40)]
 
 
 class RequestBody(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -43,10 +47,16 @@ class NewCampaign(RequestBody):
     default_reward: float = 0.0
     reward_range: tuple[float, float] = (0.0, 1.0)
     signal_silence: Silence = "default"
-    reward_silence: Silence = "default"
+    reward_silence: RewardSilence = "default"
+    typical_delay: TypicalDelay | None = None
     explore: Share = 0.0
     holdout: Share = 0.0
     sticky: bool = False
+    signals_ordered: bool = True
+    signal_values: dict[str, float] = {}
+    signal_values_weight: RewardCount = 10.0
+    reward_name: RewardName = ""
+    """What a reward is called in sentences, in the plural, as in `readings`; else `rewards`."""
     status: Literal["draft", "running"] = "running"
 
 
@@ -66,10 +76,15 @@ class CampaignPatch(RequestBody):
     default_reward: float | UnsetType = UNSET
     reward_range: tuple[float, float] | UnsetType = UNSET
     signal_silence: Silence | UnsetType = UNSET
-    reward_silence: Silence | UnsetType = UNSET
+    reward_silence: RewardSilence | UnsetType = UNSET
+    typical_delay: TypicalDelay | UnsetType | None = UNSET
     explore: Share | UnsetType = UNSET
     holdout: Share | UnsetType = UNSET
     sticky: bool | UnsetType = UNSET
+    signals_ordered: bool | UnsetType = UNSET
+    signal_values: dict[str, float] | UnsetType = UNSET
+    signal_values_weight: RewardCount | UnsetType = UNSET
+    reward_name: RewardName | UnsetType = UNSET
 
 
 class NewAction(RequestBody):
@@ -82,61 +97,6 @@ class ActionPatch(RequestBody):
     """What to do with an action; a retired one never comes back."""
 
     status: ActionStatus
-
-
-class DecisionRequest(RequestBody):
-    """A request for a decision."""
-
-    unit: Id | None = None
-    eligible: Annotated[list[Name], Meta(min_length=1, max_length=MAX_ACTIONS)] | None = None
-    decision_key: Id | None = None
-    context: dict[str, Any] | None = None
-
-
-class SignalReport(RequestBody):
-    """A signal that was seen."""
-
-    signal: Name
-    event_id: Id | None = None
-    occurred_at: Moment | None = None
-
-
-class RewardReport(RequestBody):
-    """A reward, or a correction of one: `target` is the `event_id` of the reward it changes.
-
-    A `retract` takes all of it back, whatever its `value`.
-    """
-
-    value: float | None = None
-    kind: FeedbackKind = "reward"
-    target: Id | None = None
-    event_id: Id | None = None
-    occurred_at: Moment | None = None
-
-
-class VoidReport(RequestBody):
-    """A decision that was never shown: nothing counts that was reported about it, or will be."""
-
-    event_id: Id | None = None
-    occurred_at: Moment | None = None
-
-
-class FeedbackItem(RequestBody):
-    """One event of a batch: with `signal` it is a signal, else a reward, or what `kind` says."""
-
-    decision_id: Annotated[str, Meta(min_length=1, max_length=200)]
-    event_id: Id | None = None
-    signal: Name | None = None
-    value: float | None = None
-    kind: ItemKind = "reward"
-    target: Id | None = None
-    occurred_at: Moment | None = None
-
-
-class EventBatch(RequestBody):
-    """Events to take in, each on its own."""
-
-    events: Annotated[list[Raw], Meta(min_length=1, max_length=MAX_BATCH_EVENTS)]
 
 
 class NewKey(RequestBody):

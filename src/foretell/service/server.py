@@ -23,7 +23,6 @@ from typing import NamedTuple, cast
 import uvicorn
 from uvicorn.loops.auto import auto_loop_factory
 
-from foretell.errors import InvalidInput
 from foretell.service.engine import Engine
 from foretell.service.http import (
     AccessLogMiddleware,
@@ -33,6 +32,7 @@ from foretell.service.http import (
     app,
     connection_factory,
 )
+from foretell.service.listener import bound_socket, port_errors_explained, url_of
 from foretell.service.log.errors import LogClosed
 from foretell.service.logging import set_up_logging
 from foretell.service.model.keys import check_key
@@ -77,7 +77,7 @@ def serve(
     stop = _Stop()
     with (
         stop.listening(),
-        closing(_bound_socket(settings)) as listener,
+        closing(bound_socket(settings)) as listener,
         asyncio.Runner(loop_factory=auto_loop_factory()) as runner,
     ):
         runner.run(_serve(settings, admin_key, started, stop, listener))
@@ -130,7 +130,7 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        with _port_errors_explained(self._settings):
+        with port_errors_explained(self._settings):
             await super().startup(sockets)
         self._on_started()
 
@@ -156,7 +156,7 @@ async def _serve(
             logger.warning("the admin key of the environment is not valid: there were keys already")
         if engine.admin_key_taken:
             logger.info("a new database: its first admin key is the one in %s", ADMIN_KEY)
-        url = _url(settings.host, listener)
+        url = url_of(settings.host, listener)
 
         def on_started() -> None:
             logger.info(
@@ -266,38 +266,3 @@ def limits_of(settings: Settings) -> Limits:
         key_bytes=settings.key_bytes_per_second,
         key_context=settings.key_context_per_second,
     )
-
-
-def _bound_socket(settings: Settings) -> socket.socket:
-    """Take the port before the database is opened; nobody can connect until it is read."""
-    with _port_errors_explained(settings):
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-        except OSError:
-            listener.close()
-            raise
-    return listener
-
-
-@contextmanager
-def _port_errors_explained(settings: Settings) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, UnicodeError) as error:  # the latter: a name that no host can have
-        reason = getattr(error, "strerror", None) or error
-        raise InvalidInput(
-            f"cannot listen at {settings.host} port {settings.port} "
-            f"({reason}): choose another with --host and --port"
-        ) from None
-
-
-def _url(host: str, listener: socket.socket) -> str:
-    """Return an address at which the server can be reached from this machine."""
-    port = listener.getsockname()[1]
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (it is replaced)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

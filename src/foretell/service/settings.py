@@ -1,24 +1,15 @@
 """The settings of a server.
 
 Each is a field of one struct, which also holds its words for `foretell serve --help` and for the
-table in docs/live.md. `foretell serve` puts them together: from flags, else the environment, else
-a TOML file, else the default.
+table in docs/live.md.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
+from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
-from foretell.errors import InvalidInput, UnknownName
-
-ENV_PREFIX = "FORETELL"
-"""In the environment a setting is called this, an underscore, and its name, all in capitals."""
 ADMIN_KEY = "FORETELL_ADMIN_KEY"
 """The variable with the first admin key: flags are seen by others, and files are copied."""
 
@@ -187,102 +178,3 @@ class Settings(Struct, frozen=True, kw_only=True):
             le=3600,
         ),
     ] = 10
-
-
-class SettingInfo(NamedTuple):
-    """One setting, as people meet it."""
-
-    name: str
-    kind: Any
-    default: Any
-    must_be: str
-    description: str
-
-    @property
-    def flag(self) -> str:
-        """Its flag."""
-        return "--" + self.name.replace("_", "-")
-
-    @property
-    def variable(self) -> str:
-        """Its name in the environment."""
-        return f"{ENV_PREFIX}_{self.name.upper()}"
-
-    @property
-    def default_text(self) -> str:
-        """Its default, as it would be written."""
-        if self.default is None:
-            return "none"
-        if isinstance(self.default, bool):
-            return str(self.default).lower()
-        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
-
-    @property
-    def is_switch(self) -> bool:
-        """Whether its flag alone switches it on."""
-        return isinstance(self.default, bool)
-
-    @property
-    def form(self) -> str:
-        """The form of its values in a few signs: INTEGER, NUMBER, TEXT, or the choices."""
-        parts = list(_parts(self.kind))
-        choices = [part for part in parts if isinstance(part, str)]
-        kinds = {int: "INTEGER", float: "NUMBER"}
-        return "|".join(choices) or next((kinds[part] for part in parts if part in kinds), "TEXT")
-
-    def read(self, value: Any, source: str, *, strict: bool) -> Any:
-        """Return a value, or raise InvalidInput; unless `strict`, a number may be a text."""
-        try:
-            return msgspec.convert(value, self.kind, strict=strict)
-        except msgspec.ValidationError:
-            raise InvalidInput(f"{source} must be {self.must_be}, got {value!r}") from None
-
-
-def known_settings() -> dict[str, SettingInfo]:
-    """Return every setting by its name."""
-    hints = get_type_hints(Settings, include_extras=True)
-    return {
-        field.name: SettingInfo(
-            field.name, hints[field.name], field.default, *_words(hints[field.name])
-        )
-        for field in msgspec.structs.fields(Settings)
-    }
-
-
-def _words(kind: Any) -> tuple[str, str]:
-    meta = next(part for part in _parts(kind) if isinstance(part, Meta))
-    return (meta.extra or {})["must_be"], meta.description or ""
-
-
-def _parts(kind: Any) -> Iterator[Any]:
-    for part in (*getattr(kind, "__metadata__", ()), *get_args(kind)):
-        yield part
-        yield from _parts(part)
-
-
-def read_settings_file(path: Path) -> dict[str, Any]:
-    """Return the settings in a TOML file; every value is checked, also if a flag replaces it."""
-    try:
-        written = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InvalidInput(f"there is no settings file {str(path)!r}: check its name") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{str(path)!r} is no TOML file: {error}") from None
-    known = known_settings()
-    for name in written:
-        if name not in known:
-            raise UnknownName.of("setting", name, known, where=f"in {str(path)!r}")
-    return {
-        name: known[name].read(value, f"{name} in {str(path)!r}", strict=True)
-        for name, value in written.items()
-    }
-
-
-def settings_markdown() -> str:
-    """Return every setting as a table."""
-    rows = ["| flag | variable | default | what |", "|---|---|---|---|"]
-    rows += [
-        f"| `{one.flag}` | `{one.variable}` | `{one.default_text}` | {one.description} |"
-        for one in known_settings().values()
-    ]
-    return "\n".join(rows) + "\n"

@@ -6,20 +6,16 @@ time; kernels are compiled into their callers. Four things make this fast: no re
 inlining (a state is many arrays, and passing them costs more than most kernels do), no counting
 of indices from the end (no kernel has a negative one), and uniform numbers drawn in place.
 
-What is compiled is cached on disk in a folder named by a digest of every source that can be part
-of them, because numba's own cache does not see edits in other files.
+What is compiled is cached on disk, in the folders of `compile_cache`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numba.core.config
@@ -34,21 +30,20 @@ from numba.extending import intrinsic, overload, register_jitable
 from numba.np import arrayobj, linalg
 
 from foretell.errors import InvalidInput
+from foretell.evaluation.replay import replay_rounds
 from foretell.kernel import KERNELS, WARM_UP, reseed, uniform
-from foretell.policies.draw import share_writer
+from foretell.policies.draw import share_writer, share_writer_of, write_shares
 from foretell.policies.verbs import COMPILED
+from foretell.sim.compile_cache import Structure, compiled_folder, structure_of
 from foretell.sim.draw_worlds import draw_from
-from foretell.sim.provenance import cache_folder
 from foretell.sim.run import play_runs
 from foretell.worlds.knots import draw_knots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from foretell.types import Bools, Floats
-
-Structure: TypeAlias = tuple[Any, ...]
-"""The type of a state, and the structures of what is in it."""
 
 _OPTIONS: Any = {"_nrt": False, "forceinline": True, "error_model": "numpy"}
 
@@ -65,7 +60,7 @@ class CompiledFunction:
         """Prepare to compile; nothing is compiled yet."""
         _learn_kernels()
         self._subject: type = structure[0]
-        self._dispatcher = _dispatcher(function, _cache_folder(structure))
+        self._dispatcher = _dispatcher(function, compiled_folder(structure))
         self.ready = False
         """Whether it is compiled and loaded."""
 
@@ -88,26 +83,22 @@ class CompiledFunction:
 
 def compiled_player(state: Any) -> CompiledFunction:
     """Return `sim.run.play_runs` for states like this one."""
-    return _compiled(play_runs, _structure(state))
+    return _compiled(play_runs, structure_of(state))
 
 
 def compiled_drawer(rule: Any) -> CompiledFunction:
     """Return `sim.draw_worlds.draw_from` for rules like this one."""
-    return _compiled(draw_from, _structure(rule))
+    return _compiled(draw_from, structure_of(rule))
+
+
+def compiled_replayer(state: Any) -> CompiledFunction:
+    """Return `evaluation.replay.replay_rounds` for states like this one."""
+    return _compiled(replay_rounds, structure_of(state))
 
 
 @cache
 def _compiled(function: Callable[..., Any], structure: Structure) -> CompiledFunction:
     return CompiledFunction(function, structure)
-
-
-def _structure(value: Any) -> Structure:
-    """Return what the compiled code of a state depends on: the types in it, and no numbers."""
-    if isinstance(value, tuple):
-        return (type(value), *map(_structure, value))
-    return (
-        (type(value), value.dtype, value.ndim) if isinstance(value, np.ndarray) else (type(value),)
-    )
 
 
 def compiled_choices(state: Any) -> Callable[..., None]:
@@ -120,7 +111,7 @@ def compiled_choices(state: Any) -> Callable[..., None]:
     """
     _learn_kernels()
     state_type: type = type(state)
-    writer = _dispatcher(share_writer(state), _cache_folder(_structure(state)))
+    writer = _dispatcher(share_writer(state), compiled_folder(structure_of(state)))
     rng = np.random.Generator(np.random.SFC64(0))
     _compile(writer, state_type, (state, 0, np.ones(1, np.bool_), rng, 1, np.zeros(1)))
 
@@ -253,6 +244,11 @@ for _verb in (*COMPILED, draw_knots):
     _dispatch_verb(_verb)
 
 
+@overload(write_shares, strict=False, jit_options=_OPTIONS)
+def _write_shares(state: Any, *_: Any) -> Callable[..., None]:
+    return share_writer_of(state.instance_class)
+
+
 @intrinsic
 def _next_uniform(_: Any, bits: Any) -> Any:
     """Advance the state of NumPy's SFC64 and return the number that `rng.random()` would."""
@@ -338,27 +334,3 @@ def _dispatcher(function: Callable[..., Any], folder: Path | None) -> Any:
         return numba.njit(nogil=True, cache=True, **_OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
-
-
-@cache
-def _cache_folder(structure: Structure) -> Path | None:
-    """Return the folder for states of this structure; None where a source cannot be read.
-
-    Each has its own, because processes that compile side by side must not share numba's index.
-    """
-    extra = set()
-    if not _is_ours(structure[0]):
-        for part in (structure[0], *(one for one in KERNELS if not _is_ours(one))):
-            try:
-                source = inspect.getsourcefile(part)
-            except TypeError:
-                source = None
-            if source is None or not Path(source).is_file():
-                return None
-            extra.add(Path(source))
-    own = hashlib.sha256(repr(structure).encode()).hexdigest()[:16]
-    return cache_folder("compiled", tuple(sorted(extra))) / own
-
-
-def _is_ours(part: Any) -> bool:
-    return str(part.__module__).startswith("foretell.")

@@ -10,6 +10,7 @@ from foretell.kernel import kernel, reseed
 from foretell.sim.streams import WORLD_STREAM, Words, new_generator
 from foretell.types import Ints
 from foretell.worlds.knots import FULL, Knots, draw_knots, empty_knots
+from foretell.worlds.theta_changes import ConstantTheta, ThetaKnots, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,13 +58,14 @@ def draw_worlds(
     """
     runs = len(words)
     first, end = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
+    rng = new_generator()
+    theta = _draw_thetas(scenario, horizon, words, rng)
     rule = scenario.rule(horizon)
     if isinstance(rule, Knots):
         end[:] = rule.rounds.size
-        return scenario.world(rule, first, end)
+        return scenario.world(rule, theta, first, end)
     room = runs * scenario.changes.room(horizon)
     knots = empty_knots(room, scenario.actions, scenario.signals)
-    rng = new_generator()
     run = drawer(rule, horizon, rng, words, knots, first, end, 0)
     while run < runs:
         room *= 2
@@ -72,4 +74,17 @@ def draw_worlds(
             new[: len(old)] = old
         knots = larger
         run = drawer(rule, horizon, rng, words, knots, first, end, run)
-    return scenario.world(knots, first, end)
+    return scenario.world(knots, theta, first, end)
+
+
+def _draw_thetas(
+    scenario: Scenario, horizon: int, words: Words, rng: np.random.Generator
+) -> ThetaKnots:
+    """Return the thetas of the runs; where they do not move, all runs share one knot."""
+    if isinstance(scenario.theta_changes, ConstantTheta):
+        return scenario.draw_theta(horizon, rng).of_runs(np.zeros(len(words), np.int64))
+    drawn = []
+    for own in words[:, WORLD_STREAM]:
+        reseed(rng, own)
+        drawn.append(scenario.draw_theta(horizon, rng))
+    return joined(drawn)

@@ -28,6 +28,8 @@ class Pending(NamedTuple):
     action: npt.NDArray[np.int32]
     signal: npt.NDArray[np.int32]
     reward: Floats
+    delay: Ints
+    """The rounds after which a conversion is reported, where rewards are censored."""
     following: npt.NDArray[np.int32]
     """The next entry of the same list, or of the list of free entries."""
     first: npt.NDArray[np.int32]
@@ -46,6 +48,7 @@ def new_pending(room: int) -> Pending:
         action=np.zeros(room, np.int32),
         signal=np.zeros(room, np.int32),
         reward=np.zeros(room, np.float64),
+        delay=np.zeros(room, np.int64),
         following=following,
         first=np.full(room, NO_ENTRY, np.int32),
         last=np.full(room, NO_ENTRY, np.int32),
@@ -76,7 +79,7 @@ def is_full(pending: Pending) -> bool:
 
 @kernel
 def add_pending(
-    pending: Pending, due: int, t: int, action: int, signal: int, reward: float
+    pending: Pending, due: int, t: int, action: int, signal: int, reward: float, delay: int = 0
 ) -> None:
     """Let the reward of round t wait until round `due`; there must be room."""
     entry = pending.free[0]
@@ -86,6 +89,7 @@ def add_pending(
     pending.action[entry] = action
     pending.signal[entry] = signal
     pending.reward[entry] = reward
+    pending.delay[entry] = delay
     pending.following[entry] = NO_ENTRY
     index = due & (pending.first.size - 1)
     if pending.first[index] == NO_ENTRY:
@@ -125,7 +129,7 @@ def doubled(pending: Pending) -> Pending:
     """Return a wheel of twice the size with the same rewards; the old one must be full."""
     room = pending.first.size
     larger = new_pending(2 * room)
-    for name in ("due", "round", "action", "signal", "reward"):
+    for name in ("due", "round", "action", "signal", "reward", "delay"):
         getattr(larger, name)[:room] = getattr(pending, name)
     index = pending.due & (2 * room - 1)
     order = np.lexsort((pending.round, index))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from foretell.kernel import kernel, reseed
 from foretell.policies.state import in_one_block, restore
 from foretell.policies.verbs import choose, credit, observe, play
+from foretell.sim.censored import pass_censored
 from foretell.sim.pending import (
     NO_ENTRY,
     Pending,
@@ -84,6 +85,37 @@ class Progress(NamedTuple):
 
 
 @kernel
+def _pass_delayed(
+    state: Any,
+    pending: Pending,
+    constant: int,
+    horizon: int,
+    t: int,
+    action: int,
+    signal: int,
+    reward: float,
+    delay: int,
+) -> None:
+    """Let the reward of round t wait for its delay, and credit every reward that is due."""
+    in_ring = constant != NEVER
+    if in_ring:
+        entry = pass_ring(pending, constant, t, action, signal, reward)
+    else:
+        if delay != NEVER and delay < horizon - t:
+            add_pending(pending, t + delay, t, action, signal, reward)
+        entry = take_due(pending, t)
+    while entry != NO_ENTRY:
+        credit(
+            state,
+            pending.round[entry],
+            pending.action[entry],
+            pending.signal[entry],
+            pending.reward[entry],
+        )
+        entry = NO_ENTRY if in_ring else take_due(pending, t)
+
+
+@kernel
 def play_rounds(
     world: World,
     now: Now,
@@ -107,7 +139,7 @@ def play_rounds(
     written = progress.written[0]
     regret = progress.regret[0]
     constant = 0 if undelayed else world.delays.constant
-    in_ring = constant != NEVER
+    window = world.reward_window
     traced = trace.actions.shape[1] > 0
     while t < horizon and not is_full(pending):
         following = move_to(world, now, t)
@@ -122,21 +154,10 @@ def play_rounds(
             signal, reward, delay = answer(world, now, action, noise)
             observe(state, t, action, signal)
 
-            if in_ring:
-                entry = pass_ring(pending, constant, t, action, signal, reward)
+            if window > 0:
+                pass_censored(state, pending, window, horizon, t, action, signal, reward, delay)
             else:
-                if delay != NEVER and delay < horizon - t:
-                    add_pending(pending, t + delay, t, action, signal, reward)
-                entry = take_due(pending, t)
-            while entry != NO_ENTRY:
-                credit(
-                    state,
-                    pending.round[entry],
-                    pending.action[entry],
-                    pending.signal[entry],
-                    pending.reward[entry],
-                )
-                entry = NO_ENTRY if in_ring else take_due(pending, t)
+                _pass_delayed(state, pending, constant, horizon, t, action, signal, reward, delay)
 
             regret += now.gaps[action]
             trace.pulls[run, action] += 1
@@ -229,7 +250,10 @@ def run_all(
     """
     state, block = in_one_block(state)
     progress = new_progress(np.zeros(1, np.bool_) if stop is None else stop)
-    pending = new_pending(_first_room(0 if undelayed else world.delays.constant, horizon))
+    if undelayed:
+        world = world._replace(reward_window=0)
+    constant = 0 if undelayed else world.delays.constant
+    pending = new_pending(_first_room(NEVER if world.reward_window else constant, horizon))
     now = before_round_zero(world)
     pristine = block.copy()
     eligible = np.ones(trace.pulls.shape[1], np.bool_)

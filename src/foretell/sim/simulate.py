@@ -147,12 +147,14 @@ def _play(
     """Play the runs of one policy; where it is told the changes, those that share them at once."""
     known = entry(spec)
     runs = range(len(words))
-    for changes, alike in itertools.groupby(runs, world.changes_of if known.lab_only else _nothing):
+    for changes, alike in itertools.groupby(
+        runs, world.all_changes_of if known.lab_only else _nothing
+    ):
         numbers = list(alike)
         first, end = numbers[0], numbers[-1] + 1
         run_all(
-            world._replace(first=world.first[first:end], end=world.end[first:end]),
-            start(spec, scenario.problem(horizon, changes)),
+            world.of_runs(slice(first, end)),
+            start(spec, scenario.problem(horizon, *changes)),
             horizon,
             words[first:end],
             trace.part(first, end),
@@ -162,7 +164,7 @@ def _play(
         )
 
 
-def _nothing(_: int) -> tuple[int, ...]:
+def _nothing(_: int) -> tuple[tuple[int, ...], ...]:
     """Return what a policy that is no oracle is told of the changes."""
     return ()
 

@@ -47,7 +47,23 @@ def estimate_signal(count: int, grains: int) -> Estimate | None:
     if count == 0:
         return None
     mean = grains / GRAIN / count
-    return _score(mean, mean * (1.0 - mean), count, 0.0, 1.0)
+    return score_interval(mean, mean * (1.0 - mean), count, 0.0, 1.0)
+
+
+def estimate_mean(count: int, total: float, squares: float) -> Estimate | None:
+    """Return the mean of rewards in [0, 1], given their sum and that of their squares.
+
+    The interval is about the mean of what each of them had as its own mean, whatever chose them
+    and however that mean moved: their deviations have no drift, and a spread of the means only
+    makes them look more uncertain than they are.
+
+    >>> print(estimate_mean(100, 30.0, 30.0))
+    0.300 [0.219, 0.396]
+    """
+    if count == 0:
+        return None
+    mean = total / count
+    return score_interval(mean, squares / count - mean * mean, count, 0.0, 1.0)
 
 
 def estimate_action(seen: Ints, signals: Sequence[Estimate | None]) -> Estimate | None:
@@ -66,13 +82,15 @@ def estimate_action(seen: Ints, signals: Sequence[Estimate | None]) -> Estimate 
     mean = float(shares @ means)
     ends = [(0.0, 1.0) if one is None else (one.mean, one.mean) for one in signals]
     least, most = min(low for low, _ in ends), max(high for _, high in ends)
-    law = _score(mean, float(shares @ (means - mean) ** 2), count, least, most)
+    law = score_interval(mean, float(shares @ (means - mean) ** 2), count, least, most)
     below = math.hypot(mean - law.low, *(shares * (means - lows)))
     above = math.hypot(law.high - mean, *(shares * (highs - means)))
     return Estimate(mean, max(0.0, mean - below), min(1.0, mean + above))
 
 
-def _score(mean: float, variance: float, count: int, least: float, most: float) -> Estimate:
+def score_interval(
+    mean: float, variance: float, count: float, least: float, most: float
+) -> Estimate:
     """Return the interval of a mean of numbers between two bounds, by inverting the score test."""
     scale = 1.0 + Z * Z / count
     centre = (mean + Z * Z / (2 * count) * (least + most)) / scale

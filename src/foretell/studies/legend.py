@@ -40,6 +40,7 @@ _STYLES = {
     "oracle-nsd": Style(_GREEN, _DASH_DOT),
     "oracle-nsd-nd": Style(_GREEN, _DOTTED),
     "oracle-psrl": Style(_SKY, _DASH_DOT),
+    "oracle-theta": Style(_SKY, _DOTTED),
 }
 _COLOURS = (_BLUE, _VERMILION, _GREEN, _SKY, _ORANGE, _PINK, _GREY, _BLACK)
 _DASHES = (_SOLID, _DASHED, _DASH_DOT, _LONG, _DOTTED)

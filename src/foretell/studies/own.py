@@ -34,6 +34,8 @@ from foretell.studies.charts import Chart, regret_axes
 from foretell.studies.legend import short_labels
 from foretell.studies.study import Panel, Study
 from foretell.worlds import Scenario, scenario
+from foretell.worlds.scenario import read_tagged
+from foretell.worlds.theta_changes import ThetaChanges
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,6 +143,8 @@ def _scenario(table: dict[str, Any]) -> Scenario:
         parts: dict[str, Any] = {key: fields[key] for key in ("delay", "changes") if key in fields}
         read = Scenario.from_dict({"law": [[1, 0], [0, 1]], "theta": [0, 1], **parts})
         fields |= {key: getattr(read, key) for key in parts}
+    if "theta_changes" in fields:
+        fields["theta_changes"] = read_tagged("pattern", fields["theta_changes"], ThetaChanges)
     return scenario(str(table["base"]), **fields)
 
 

@@ -48,9 +48,7 @@ class Lab:
         regret = np.zeros((len(numbers), REPEATS))
         for index, number in enumerate(numbers):
             world = plan.world(number, delay)
-            again = world._replace(
-                first=np.repeat(world.first, REPEATS), end=np.repeat(world.end, REPEATS)
-            )
+            again = world.of_runs(np.zeros(REPEATS, np.int64))
             kinds = (NOISE_STREAM, *range(POLICY_STREAM, POLICY_STREAM + REPEATS))
             own = stream_words(plan.seed, np.array([number]), kinds)[0]
             words = np.zeros((REPEATS, POLICY_STREAM + 1, own.shape[1]), np.uint64)

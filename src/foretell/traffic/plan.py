@@ -45,6 +45,11 @@ class Plan:
         """Rounds after which silence is a reward: the mean delay, as far as there is one."""
         return round(min(_mean_delay(self.scenario), self.horizon))
 
+    @property
+    def stops_at(self) -> int | None:
+        """The round from which on no reward is sent; None: rewards go on."""
+        return None
+
     def order(self) -> list[int]:
         """Return the signals as the campaign lists them: weakest first, where silence is one."""
         if self.silence == "unknown":
@@ -78,7 +83,8 @@ class Plan:
         kept = 1.0 - self.faults.lost
         laws = kept * world.laws
         laws[:, :, self.order()[0]] += self.faults.lost
-        return world._replace(laws=laws, theta=kept * world.theta, mus=kept * world.mus)
+        theta = world.theta._replace(values=kept * world.theta.values)
+        return world._replace(laws=laws, theta=theta, mus=kept * world.mus)
 
     def channel(self) -> Faults:
         """Return the faults that are left to the way to the server."""
@@ -99,6 +105,7 @@ class Plan:
             "reward_range": (scale.low, scale.high),
             "signal_silence": self.silence,
             "reward_silence": self.silence,
+            "signals_ordered": False,  # as in the lab, with which it is compared
         }
 
 

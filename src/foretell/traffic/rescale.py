@@ -13,10 +13,17 @@ import msgspec
 
 from foretell.worlds import Scenario, scenario, suite
 from foretell.worlds.changes import Changes, Redraws, Shifts
-from foretell.worlds.delays import Delay, NeverDelay
+from foretell.worlds.delays import ByRewardDelay, Delay, NeverDelay, PlainDelay
 from foretell.worlds.drift import Interpolation, RandomWalk
 from foretell.worlds.knots import Schedule
 from foretell.worlds.paper import HORIZON
+from foretell.worlds.theta_changes import (
+    ThetaChanges,
+    ThetaLines,
+    ThetaRedraws,
+    ThetaSteps,
+    ThetaWalk,
+)
 
 DELAY_FIELDS = ("rounds", "low", "high", "average", "median", "scale")
 """The fields of delays that are measured in rounds."""
@@ -47,11 +54,18 @@ def rescaled(original: Scenario, share: float) -> Scenario:
         original,
         segments=[(round(first * share), law) for first, law in original.segments],
         changes=_changes(original.changes, share),
+        theta_changes=_theta_changes(original.theta_changes, share),
         delay=shorter if isinstance(original.delay, tuple) else shorter[0],
     )
 
 
 def _delay(delay: Delay, share: float) -> Delay:
+    if isinstance(delay, ByRewardDelay):
+        return ByRewardDelay(_plain_delay(delay.high, share), _plain_delay(delay.low, share))
+    return _plain_delay(delay, share)
+
+
+def _plain_delay(delay: PlainDelay, share: float) -> PlainDelay:
     if isinstance(delay, NeverDelay):
         return delay
     fields = {
@@ -75,14 +89,29 @@ def _changes(changes: Changes, share: float) -> Changes:
         case Interpolation(towards):
             stops = tuple((max(1, round(stop * share)), law) for stop, law in towards)
             return Interpolation(stops)
-        case RandomWalk(spread, every):
-            return msgspec.structs.replace(
-                changes,
-                spread=spread / math.sqrt(share),
-                every=None if every is None else max(1, round(every * share)),
-            )
+        case RandomWalk():
+            return msgspec.structs.replace(changes, **_walk(changes, share))
         case _:
             return changes
+
+
+def _theta_changes(changes: ThetaChanges, share: float) -> ThetaChanges:
+    match changes:
+        case ThetaRedraws():
+            return msgspec.structs.replace(changes, when=_schedule(changes.when, share))
+        case ThetaSteps(towards) | ThetaLines(towards):
+            stops = tuple((max(1, round(stop * share)), theta) for stop, theta in towards)
+            return msgspec.structs.replace(changes, towards=stops)
+        case ThetaWalk():
+            return msgspec.structs.replace(changes, **_walk(changes, share))
+        case _:
+            return changes
+
+
+def _walk(walk: RandomWalk | ThetaWalk, share: float) -> dict[str, Any]:
+    """Return the spread and the steps with which a walk comes as far in a share of its rounds."""
+    every = None if walk.every is None else max(1, round(walk.every * share))
+    return {"spread": walk.spread / math.sqrt(share), "every": every}
 
 
 def _schedule(when: Schedule, share: float) -> Schedule:

@@ -15,6 +15,8 @@ from foretell.traffic.pace import Pace, Timing, choose_timing
 from foretell.traffic.plan import Plan
 from foretell.traffic.probe import probe, run_together
 from foretell.traffic.service import DecisionService, WrongAnswer, reward_due
+from foretell.traffic.truth_plan import TruthFinding, TruthPlan
+from foretell.traffic.truths import EARLY_SHARE, true_values
 from foretell.worlds.delays import NEVER
 from foretell.worlds.world import answer, before_round_zero, move_to
 
@@ -52,8 +54,6 @@ class Traffic:
 
 FAULTS_STREAM = 1000
 """The kind of random stream that draws what goes wrong; the lab has none of it."""
-EARLY_SHARE = 0.8
-"""Where silence is a default, rewards come within this part of their window."""
 
 
 @dataclass
@@ -79,6 +79,8 @@ class LiveRun:
     """How many came after their window and were not meant to."""
     miscounts: list[str] = field(default_factory=list)
     """What the server has counted otherwise than it was sent, a sentence each."""
+    finding: TruthFinding | None = None
+    """What the server said in the end, where a truth was planted."""
 
     def take(self, events: list[FeedbackItem], statuses: list[str]) -> None:
         """Count what was sent and what the server said to it."""
@@ -139,6 +141,10 @@ class RunPlayer:
             events = self.queue.due(t, timing.decided_at(due))
             run.take(events, await self.batcher.send(events))
             advance(1)
+        if isinstance(plan, TruthPlan):
+            values = true_values(world, law).tolist()
+            report, validity = await self.service.verdict(run.campaign)
+            run.finding = TruthFinding(run.campaign, report, validity, values)
         await self._check_counts()
         return run
 
@@ -175,7 +181,9 @@ class RunPlayer:
         fate = self.faults.fate(self.chance)
         early = int(self.chance.integers(int(EARLY_SHARE * self.plan.window) + 1))
         silent = self.plan.silence == "default" and reward == 0.0
-        if silent or fate == "lost" or delay == NEVER:
+        comes = t + (early if self.plan.silence == "default" else delay)
+        stopped = self.plan.stops_at is not None and comes >= self.plan.stops_at
+        if silent or stopped or fate == "lost" or delay == NEVER:
             return
         scale = self.plan.scenario.scale
         event = FeedbackItem(
@@ -184,7 +192,7 @@ class RunPlayer:
         if fate == "late":
             self._hold(reward_due(decision), event)
         else:
-            self.queue.after_round(t + (early if self.plan.silence == "default" else delay), event)
+            self.queue.after_round(comes, event)
 
     def _hold(self, until: float, event: FeedbackItem) -> None:
         self.run.held.add(event.event_id)

@@ -10,17 +10,25 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from foretell.client.address import ServiceAddress
+from foretell.client.async_transport import AsyncTransport
 from foretell.client.calls import (
+    ApiCall,
     batch_call,
+    campaign_path,
     decision_call,
     new_campaign_call,
     read,
     read_receipts,
     report_call,
 )
-from foretell.client.transport import AsyncTransport
 from foretell.errors import ForetellError
-from foretell.protocol import CampaignReport, DecisionAnswer, FeedbackItem, ReportCounts
+from foretell.protocol import (
+    CampaignReport,
+    DecisionAnswer,
+    FeedbackItem,
+    ReportCounts,
+    ValidityReport,
+)
 
 TRAFFIC_TIMEOUT = 30.0
 """Seconds after which a request that gets no answer ends the traffic."""
@@ -44,6 +52,9 @@ class DecisionService(Protocol):
 
     async def counts(self, campaign: str) -> ReportCounts:
         """Ask what a campaign has taken in."""
+
+    async def verdict(self, campaign: str) -> tuple[CampaignReport, ValidityReport]:
+        """Ask for the report of a campaign, and for the verdict on its signal."""
 
 
 class HttpService:
@@ -79,6 +90,14 @@ class HttpService:
         """Ask what a campaign has taken in."""
         result = await self._transport.send_with_retries(report_call(campaign), TRAFFIC_TIMEOUT)
         return read(result, CampaignReport).counts
+
+    async def verdict(self, campaign: str) -> tuple[CampaignReport, ValidityReport]:
+        """Ask for the report of a campaign, and for the verdict on its signal."""
+        calls = (report_call(campaign), ApiCall("GET", f"{campaign_path(campaign)}/validity"))
+        report, validity = [
+            await self._transport.send_with_retries(call, TRAFFIC_TIMEOUT) for call in calls
+        ]
+        return read(report, CampaignReport), read(validity, ValidityReport)
 
     async def __aenter__(self) -> Self:
         return self

@@ -4,8 +4,10 @@ from foretell.worlds import delays, rewards
 from foretell.worlds.catalogue import scenario, scenarios
 from foretell.worlds.changes import redraws, shifts
 from foretell.worlds.drift import interpolation, random_walk
+from foretell.worlds.entries import SuiteEntry
 from foretell.worlds.scenario import Scenario
-from foretell.worlds.suite import SuiteEntry, random_entries, suite, suite_entry
+from foretell.worlds.suite import random_entries, suite, suite_entry
+from foretell.worlds.theta_changes import theta_lines, theta_redraws, theta_steps, theta_walk
 from foretell.worlds.world import World
 
 __all__ = [
@@ -23,4 +25,8 @@ __all__ = [
     "shifts",
     "suite",
     "suite_entry",
+    "theta_lines",
+    "theta_redraws",
+    "theta_steps",
+    "theta_walk",
 ]

@@ -205,7 +205,7 @@ def shifts(
     >>> shifts(at=[2000, 4000, 6000]).when.at
     (2000, 4000, 6000)
     """
-    return Shifts(_schedule(at, every, hazard), None if actions is None else tuple(actions))
+    return Shifts(schedule(at, every, hazard), None if actions is None else tuple(actions))
 
 
 def redraws(
@@ -219,12 +219,13 @@ def redraws(
 ) -> Redraws:
     """Draw a new law for some actions at each change."""
     chosen = None if actions is None else tuple(actions)
-    return Redraws(_schedule(at, every, hazard), chosen, count, concentration)
+    return Redraws(schedule(at, every, hazard), chosen, count, concentration)
 
 
-def _schedule(
+def schedule(
     at: list[int] | tuple[int, ...] | None, every: int | None, hazard: float | None
 ) -> Schedule:
+    """Return at which rounds something changes: one of the three is given."""
     if at is not None and not hasattr(at, "__iter__"):
         raise InvalidInput(f"at must be a list of rounds, got {at!r}: for instance at=[2000]")
     listed = None if at is None else tuple(int(r) if is_whole(r) else r for r in at)

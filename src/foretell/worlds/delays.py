@@ -2,7 +2,7 @@
 
 A reward of round u with delay d is learned at the end of round u + d, so it is usable from round
 u + d + 1 on [Vernade2020, Sec. 3]: with delay 0, from the next round. Every family may lose a
-share of its rewards (`lost`): those never arrive.
+share of its rewards (`lost`): those never arrive. A delay may depend on the reward itself.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from foretell.types import Floats, is_number, is_whole
 
 NEVER = -1
 """The delay of a reward that never arrives."""
+MOST_STAGES = 100
 
 
 class _Family(msgspec.Struct, frozen=True, tag_field="family"):
@@ -75,6 +76,28 @@ class GeometricDelay(_Family, frozen=True, tag="geometric"):
 
     def mean(self) -> float:
         """Return the mean delay of the rewards that arrive."""
+        return self.average
+
+
+class GammaDelay(_Family, frozen=True, tag="gamma"):
+    """The whole part of a gamma variable: the sum of `shape` exponential stages, equally long."""
+
+    average: float
+    shape: int
+    lost: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        _check_positive("the mean of a gamma delay", self.average)
+        if not is_whole(self.shape) or not 1 <= self.shape <= MOST_STAGES:
+            raise InvalidInput(
+                f"the shape of a gamma delay must be a whole number from 1 to {MOST_STAGES}, "
+                f"got {self.shape!r}"
+            )
+        _check_lost(self.lost)
+
+    def mean(self) -> float:
+        """Return the mean of the delays that arrive, before they are cut to whole rounds."""
         return self.average
 
 
@@ -159,15 +182,35 @@ class NeverDelay(_Family, frozen=True, tag="never"):
         return math.inf
 
 
-Delay: TypeAlias = (
+PlainDelay: TypeAlias = (
     ConstantDelay
     | UniformDelay
     | GeometricDelay
+    | GammaDelay
     | LogNormalDelay
     | ParetoDelay
     | TableDelay
     | NeverDelay
 )
+"""The families that do not look at the reward."""
+
+
+class ByRewardDelay(_Family, frozen=True, tag="by-reward"):
+    """Good news and bad news take their own time: a delay for each.
+
+    Rewards from the middle of their range on have the delay `high`, the others `low`. What has
+    arrived is then no fair sample of what will.
+    """
+
+    high: PlainDelay
+    low: PlainDelay
+
+    def mean(self) -> float:
+        """Return the larger of the two mean delays: how likely each is depends on theta."""
+        return max(self.high.mean(), self.low.mean())
+
+
+Delay: TypeAlias = PlainDelay | ByRewardDelay
 
 
 def as_delay(delay: Delay | int) -> Delay:

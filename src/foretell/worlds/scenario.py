@@ -18,6 +18,7 @@ from foretell.worlds.delays import Delay, as_delay
 from foretell.worlds.drift import Interpolation
 from foretell.worlds.knots import FULL, Knots, draw_knots, empty_knots, sudden
 from foretell.worlds.rewards import BERNOULLI, Bernoulli, RewardFamily, family_code
+from foretell.worlds.theta_changes import ConstantTheta, ThetaChanges, ThetaKnots
 from foretell.worlds.world import World
 
 
@@ -64,7 +65,10 @@ class Scenario:
     law is given once, with `changes`, or per segment: `segments=[(0, P0), (3000, P1)]`. `delay`
     is a number of rounds, one of `foretell.delays`, or a list of these, one per signal. With
     `alpha` > 0 the model is misspecified [Vernade2020, Sec. 5]: with that probability a round's
-    signal is uniform and its reward has mean `mu[action]`.
+    signal is uniform and its reward has mean `mu[action]`. `theta_changes` lets the meaning of
+    signals move, too. Where it is `censored`, only rewards above the lowest are ever
+    reported (conversions), each after its delay; that there is none is known when the
+    `reward_window`, in rounds, closes, and what comes later is lost.
 
     >>> paper = Scenario(law=[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]], theta=[0.8, 0.4, 0.2], delay=500)
     >>> paper.actions, paper.signals
@@ -79,6 +83,9 @@ class Scenario:
     delay: Delay | int | tuple[Delay, ...] | Sequence[Delay | int] = 0
     alpha: float = 0.0
     mu: Row | Sequence[float] | None = None
+    theta_changes: ThetaChanges = ConstantTheta()  # noqa: RUF009  it is frozen
+    censored: bool = False
+    reward_window: int | None = None
 
     def __post_init__(self) -> None:
         """Bring every field into one form, and refuse what cannot be."""
@@ -98,6 +105,7 @@ class Scenario:
         self._check_parts()
         self._check_means()
         self._check_mixture()
+        self._check_censored()
         Problem(self.actions, self.signals)
         if isinstance(self.changes, Interpolation):
             for _, law in self.changes.towards:
@@ -135,6 +143,7 @@ class Scenario:
         for name, part, kinds in (
             ("changes", self.changes, get_args(Changes)),
             ("rewards", self.rewards, get_args(RewardFamily)),
+            ("theta_changes", self.theta_changes, get_args(ThetaChanges)),
         ):
             if not isinstance(part, kinds):
                 raise InvalidInput(
@@ -144,7 +153,12 @@ class Scenario:
 
     def _check_means(self) -> None:
         scale = self.scale
-        for name, means in (("theta", self.theta), ("mu", self.mu or ())):
+        stops = [(f"theta at round {stop}", means) for stop, means in self.theta_changes.stops()]
+        for name, means in (
+            ("theta", self.theta),
+            ("mu", () if self.mu is None else self.mu),
+            *stops,
+        ):
             outside = [m for m in means if not np.isfinite(m) or self._outside(m)]
             if outside:
                 where = (
@@ -156,6 +170,8 @@ class Scenario:
                     f"{name} must lie in the range of the rewards, {where}, got {outside[0]}: "
                     f"correct it or declare another range with rewards="
                 )
+
+        self.theta_changes.check_fit(self.signals, scale)
 
     def _outside(self, mean: float) -> bool:
         scale = self.scale
@@ -173,6 +189,22 @@ class Scenario:
             raise InvalidInput(
                 f"a misspecified scenario (alpha > 0) needs mu, one mean per action, "
                 f"got {given or 'none'} for {self.actions} actions"
+            )
+
+    def _check_censored(self) -> None:
+        if self.censored and self.scale.kind != "bounded":
+            raise InvalidInput(
+                "a censored scenario needs bounded rewards, as silence is the lowest of them: "
+                "leave censored out, or declare others with rewards="
+            )
+        if self.censored != (self.reward_window is not None):
+            raise InvalidInput(
+                f"a censored scenario needs a reward_window, and no other has one, got "
+                f"censored={self.censored!r} and reward_window={self.reward_window!r}"
+            )
+        if self.censored and (not is_whole(self.reward_window) or self.reward_window < 1):  # type: ignore[operator]
+            raise InvalidInput(
+                f"reward_window must be at least 1 round, got {self.reward_window!r}"
             )
 
     @cached_property
@@ -205,6 +237,7 @@ class Scenario:
         if not is_whole(horizon) or horizon < 1:
             raise InvalidInput(f"the horizon must be a whole number of rounds, got {horizon!r}")
         self.changes.check(horizon, self.actions)
+        self.theta_changes.check(horizon)
         if self.segments and self.segments[-1][0] >= horizon:
             raise InvalidInput(
                 f"the segment from round {self.segments[-1][0]} never happens: the horizon is "
@@ -214,16 +247,17 @@ class Scenario:
     def draw(self, horizon: int, rng: np.random.Generator) -> World:
         """Draw one world of this many rounds."""
         self.check(horizon)
+        theta = self.draw_theta(horizon, rng)
         rule = self.rule(horizon)
         if isinstance(rule, Knots):
-            return self._alone(rule)
+            return self._alone(rule, theta)
         begun = rng.bit_generator.state
         room = self.changes.room(horizon)
         while True:
             knots = empty_knots(room, self.actions, self.signals)
             end = draw_knots(rule, horizon, rng, knots, 0)
             if end != FULL:
-                return self._alone(Knots._make(array[:end] for array in knots))
+                return self._alone(Knots._make(array[:end] for array in knots), theta)
             rng.bit_generator.state = begun
             room *= 2
 
@@ -236,15 +270,22 @@ class Scenario:
         laws = np.array([law for _, law in self.segments])
         return sudden(rounds, laws, np.tile(mu, (len(rounds), 1)))
 
-    def _alone(self, knots: Knots) -> World:
-        return self.world(knots, np.zeros(1, np.int64), np.array([knots.rounds.size]))
+    def draw_theta(self, horizon: int, rng: np.random.Generator) -> ThetaKnots:
+        """Draw the thetas of one world, and leave its stream as it is: the laws do not notice."""
+        begun = rng.bit_generator.state
+        own = np.random.default_rng(rng.integers(2**63))
+        rng.bit_generator.state = begun
+        return self.theta_changes.draw(np.array(self.theta), self.scale, horizon, own)
 
-    def world(self, knots: Knots, first: Ints, end: Ints) -> World:
+    def _alone(self, knots: Knots, theta: ThetaKnots) -> World:
+        return self.world(knots, theta, np.zeros(1, np.int64), np.array([knots.rounds.size]))
+
+    def world(self, knots: Knots, theta: ThetaKnots, first: Ints, end: Ints) -> World:
         """Return the worlds of runs that have these knots: run i those from first[i] to end[i]."""
         scale = self.scale
         kind, concentration = family_code(self.rewards)
         return World(
-            theta=(np.array(self.theta) - scale.low) / scale.width,
+            theta=theta._replace(values=(theta.values - scale.low) / scale.width),
             first=first,
             end=end,
             rounds=knots.rounds,
@@ -256,6 +297,7 @@ class Scenario:
             reward_kind=kind,
             concentration=float(concentration),
             delays=self._delays,
+            reward_window=int(self.reward_window or 0),
             plain=kind == BERNOULLI and self.alpha == 0.0 and self._delays.all_constant,
         )
 
@@ -274,20 +316,28 @@ class Scenario:
         fields = dict(plain)
         if "changes" in fields:
             fields["changes"] = read_tagged("pattern", fields["changes"], Changes)
+        if "theta_changes" in fields:
+            fields["theta_changes"] = read_tagged("pattern", fields["theta_changes"], ThetaChanges)
         if "rewards" in fields:
             fields["rewards"] = read_tagged("family", fields["rewards"], RewardFamily)
         delay = fields.get("delay")
         if isinstance(delay, dict):
             fields["delay"] = read_tagged("family", delay, Delay)
-        elif isinstance(delay, list):
+        elif isinstance(delay, (list, tuple)):
             fields["delay"] = [
                 read_tagged("family", one, Delay) if isinstance(one, dict) else one for one in delay
             ]
         return cls(**fields)
 
-    def problem(self, horizon: int | None = None, changes: tuple[int, ...] = ()) -> Problem:
+    def problem(
+        self,
+        horizon: int | None = None,
+        changes: tuple[int, ...] = (),
+        theta_changes: tuple[int, ...] = (),
+    ) -> Problem:
         """Return what a policy is told about it."""
-        return Problem(self.actions, self.signals, self.scale.kind, horizon, changes)
+        kind = self.scale.kind
+        return Problem(self.actions, self.signals, kind, horizon, changes, theta_changes)
 
 
 def _row(name: str, values: Any) -> Row:

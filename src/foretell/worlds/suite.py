@@ -4,12 +4,13 @@
     20000
 
 No policy wins on all of them: idle actions that improve, single actions that change, all that
-change together, drift, and a model that is wrong pull in different directions.
+change together, drift, and a model that is wrong pull in different directions. What was looked at
+while the default policy was tuned is marked; `held_out` has what was not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import dataclasses
 from functools import cache
 
 import numpy as np
@@ -18,9 +19,12 @@ from foretell.errors import InvalidInput, UnknownName
 from foretell.worlds import delays
 from foretell.worlds.changes import Changes, Stationary, redraws, shifts
 from foretell.worlds.delays import Delay
-from foretell.worlds.drift import Interpolation, RandomWalk, random_walk
+from foretell.worlds.drift import RandomWalk, random_walk
+from foretell.worlds.entries import SuiteEntry
+from foretell.worlds.held_out import held_out
 from foretell.worlds.paper import HORIZON, THETA, paper, paper_stationary
 from foretell.worlds.scenario import Scenario
+from foretell.worlds.theta_changes import ThetaChanges, theta_redraws, theta_walk
 
 SHARES = (0.1, 0.3, 0.5)
 FAVOURABLE = (0.9, 0.4, 0.2, 0.3)
@@ -35,40 +39,18 @@ BESSON = (
 """Means of the three actions in the five segments of both problems of [Besson2022]."""
 
 
-@dataclass(frozen=True)
-class SuiteEntry:
-    """One scenario of the suite."""
-
-    name: str
-    scenario: Scenario
-    horizon: int
-    tests: str
-    """What it tests, in a line."""
-    right_model: bool
-    """Rewards depend on the signal alone, as the paper assumes."""
-    first_rewards: int
-    """The regret is also reported from this round on, when the first rewards are in."""
-
-    def changes_count(self) -> int:
-        """Return the expected number of jumps of the law; a drift counts as one in 1,000 rounds."""
-        if self.scenario.segments:
-            return len(self.scenario.segments) - 1
-        changes = self.scenario.changes
-        if isinstance(changes, Stationary):
-            return 0
-        if isinstance(changes, RandomWalk | Interpolation):
-            return self.horizon // 1000
-        when = changes.when
-        if when.at is not None:
-            return len(when.at)
-        if when.every is not None:
-            return (self.horizon - 1) // when.every
-        return round(self.horizon * (when.hazard or 0.0))
-
-
 @cache
 def suite() -> tuple[SuiteEntry, ...]:
-    """Return every entry of the suite, in order."""
+    """Return every entry of the suite: those that were tuned on first, then the others."""
+    return (
+        *(dataclasses.replace(entry, tuned_on=True) for entry in _tuned_on()),
+        *held_out(),
+        *_moving_theta(),
+    )
+
+
+def _tuned_on() -> tuple[SuiteEntry, ...]:
+    """Return the scenarios that were looked at while the default was tuned."""
     return (
         *(_paper_entry(delay) for delay in (0, 100, 500, 1000)),
         SuiteEntry(
@@ -213,6 +195,45 @@ def _besson(number: int) -> SuiteEntry:
         f"Problem {number} of Besson et al.: {kind}, and the signal is the reward",
         right_model=True,
         first_rewards=0,
+    )
+
+
+def _moving_theta() -> tuple[SuiteEntry, ...]:
+    """Return scenarios in which the meaning of signals moves, while actions mean nothing more."""
+    worlds: tuple[tuple[str, Changes, ThetaChanges, str], ...] = (
+        (
+            "theta-changes",
+            Stationary(),
+            theta_redraws(every=3000),
+            "laws stay, and all 4 signals have a new mean every 3,000 rounds",
+        ),
+        (
+            "theta-one-changes",
+            redraws(every=4000),
+            theta_redraws(every=3000, count=1),
+            "new laws every 4,000 rounds, and one signal has a new mean every 3,000",
+        ),
+        (
+            "theta-drifts",
+            Stationary(),
+            theta_walk(spread=0.15, every=100),
+            "laws stay, and the mean of every signal walks at random",
+        ),
+    )
+    return tuple(
+        SuiteEntry(
+            name,
+            dataclasses.replace(
+                _random_law(6, 4, seed=seed, changes=changes),
+                theta_changes=theta_changes,
+                delay=300,
+            ),
+            12_000,
+            tests,
+            right_model=False,
+            first_rewards=300,
+        )
+        for seed, (name, changes, theta_changes, tests) in enumerate(worlds, start=6)
     )
 
 

@@ -8,18 +8,18 @@ import numpy as np
 
 from foretell.kernel import kernel, uniform
 from foretell.types import Bools, Floats, Ints
-from foretell.worlds.delay_arrays import DelayArrays, draw_delay
+from foretell.worlds.delay_arrays import DelayArrays, delay_entry, draw_delay
 from foretell.worlds.rewards import draw_reward
+from foretell.worlds.theta_changes import ThetaKnots
 
 
 class World(NamedTuple):
-    """Laws given by knots, theta, rewards and delays; means and rewards are in unit rewards.
+    """Laws and thetas given by knots, rewards and delays; means and rewards are in unit rewards.
 
     It may hold the worlds of several runs, which differ in their knots alone.
     """
 
-    theta: Floats
-    """(signals,)"""
+    theta: ThetaKnots
     first: Ints
     """(runs,): the first knot of each run."""
     end: Ints
@@ -39,6 +39,8 @@ class World(NamedTuple):
     reward_kind: int
     concentration: float
     delays: DelayArrays
+    reward_window: int
+    """Rounds after which a round without a conversion is known to have none; 0: not censored."""
     plain: bool
     """Bernoulli rewards, no mixture, constant delays: what is asked of most worlds."""
 
@@ -48,6 +50,16 @@ class World(NamedTuple):
         drifts = self.drifts[self.first[run] : self.end[run]]
         return tuple(int(r) for r in rounds[1:][~drifts[:-1]])
 
+    def all_changes_of(self, run: int) -> tuple[tuple[int, ...], ...]:
+        """Return the rounds at which the law of a run jumps, and those at which its theta does."""
+        return self.changes_of(run), self.theta.changes_of(run)
+
+    def of_runs(self, numbers: Ints | slice) -> World:
+        """Return the worlds of some of the runs."""
+        return self._replace(
+            theta=self.theta.of_runs(numbers), first=self.first[numbers], end=self.end[numbers]
+        )
+
     @property
     def changes(self) -> tuple[int, ...]:
         """The rounds at which the law of the first run jumps."""
@@ -55,15 +67,19 @@ class World(NamedTuple):
 
 
 class Now(NamedTuple):
-    """The law in force in the current round."""
+    """The law and the theta in force in the current round."""
 
     reached: Floats
     """(actions, signals): the cumulative law, +inf from the last possible signal on."""
+    theta: Floats
+    """(signals,)"""
     mu: Floats
     gaps: Floats
     """(actions,): by how much each action is worse than the best one, in natural rewards."""
     knot: Ints
     """(2,): the knot the round belongs to, and the one after the last of its run."""
+    theta_knot: Ints
+    """(2,): the same of theta."""
 
 
 def before_round_zero(world: World) -> Now:
@@ -71,8 +87,10 @@ def before_round_zero(world: World) -> Now:
     actions, signals = world.laws.shape[1], world.laws.shape[2]
     now = Now(
         np.zeros((actions, signals)),
+        np.zeros(signals),
         np.zeros(actions),
         np.zeros(actions),
+        np.zeros(2, np.int64),
         np.zeros(2, np.int64),
     )
     begin_run(world, now, 0)
@@ -84,50 +102,86 @@ def begin_run(world: World, now: Now, run: int) -> None:
     """Stand before round 0 of a run."""
     now.knot[0] = world.first[run] - 1
     now.knot[1] = world.end[run]
+    now.theta_knot[0] = world.theta.first[run] - 1
+    now.theta_knot[1] = world.theta.end[run]
 
 
 @kernel
 def move_to(world: World, now: Now, t: int) -> int:
-    """Put the law of round t in force, and return the round at which it moves again.
+    """Put the law and the theta of round t in force, and return the round at which either moves.
 
-    Rounds come in order; -1 stands for a law that stays.
+    Rounds come in order; -1 stands for what stays as it is.
     """
-    knot = now.knot[0]
-    end = now.knot[1]
-    moved = False
-    while knot + 1 < end and world.rounds[knot + 1] <= t:
-        knot += 1
-        moved = True
-    drifts = world.drifts[knot]
+    moved = _pass_knots(world.rounds, now.knot, t)
+    moved |= _pass_knots(world.theta.rounds, now.theta_knot, t)
+    drifts = world.drifts[now.knot[0]] or world.theta.drifts[now.theta_knot[0]]
     if moved or drifts:
-        now.knot[0] = knot
-        _put_in_force(world, now, knot, t)
+        _put_theta_in_force(world.theta, now, t)
+        _put_law_in_force(world, now, t)
     if drifts:
         return t + 1
-    return world.rounds[knot + 1] if knot + 1 < end else -1
+    following = _next_knot(world.rounds, now.knot)
+    other = _next_knot(world.theta.rounds, now.theta_knot)
+    if following < 0 or other < 0:
+        return max(following, other)
+    return min(following, other)
 
 
 @kernel
-def _put_in_force(world: World, now: Now, knot: int, t: int) -> None:
+def _pass_knots(rounds: Ints, knot: Ints, t: int) -> bool:
+    """Go on to the knot that round t belongs to; return whether that is another one."""
+    moved = False
+    while knot[0] + 1 < knot[1] and rounds[knot[0] + 1] <= t:
+        knot[0] += 1
+        moved = True
+    return moved
+
+
+@kernel
+def _next_knot(rounds: Ints, knot: Ints) -> int:
+    """Return the round of the next knot, -1 if there is none."""
+    return rounds[knot[0] + 1] if knot[0] + 1 < knot[1] else -1
+
+
+@kernel
+def _way(rounds: Ints, knot: int, t: int) -> float:
+    """Return how much of the way from a knot to the next one is done in round t."""
+    return (t - rounds[knot]) / (rounds[knot + 1] - rounds[knot])
+
+
+@kernel
+def _put_theta_in_force(theta: ThetaKnots, now: Now, t: int) -> None:
+    knot = following = now.theta_knot[0]
     weight = 0.0
-    following = knot
+    if theta.drifts[knot]:
+        following = knot + 1
+        weight = _way(theta.rounds, knot, t)
+    for signal in range(now.theta.size):
+        mean = theta.values[knot, signal]
+        now.theta[signal] = mean + weight * (theta.values[following, signal] - mean)
+
+
+@kernel
+def _put_law_in_force(world: World, now: Now, t: int) -> None:
+    knot = following = now.knot[0]
+    weight = 0.0
     if world.drifts[knot]:
         following = knot + 1
-        weight = (t - world.rounds[knot]) / (world.rounds[following] - world.rounds[knot])
+        weight = _way(world.rounds, knot, t)
     best = -np.inf
     for action in range(now.gaps.size):
         mean = 0.0
         reached = 0.0
         last = 0
-        for signal in range(world.theta.size):
+        for signal in range(now.theta.size):
             share = world.laws[knot, action, signal]
             share += weight * (world.laws[following, action, signal] - share)
-            mean += share * world.theta[signal]
+            mean += share * now.theta[signal]
             reached += share
             now.reached[action, signal] = reached
             if share > 0.0:
                 last = signal
-        for signal in range(last, world.theta.size):
+        for signal in range(last, now.theta.size):
             now.reached[action, signal] = np.inf
         now.mu[action] = world.mus[knot, action]
         mean = (1.0 - world.alpha) * mean + world.alpha * now.mu[action]
@@ -155,16 +209,16 @@ def answer(world: World, now: Now, action: int, rng: np.random.Generator) -> tup
     """
     if world.plain:
         signal = draw_signal(now.reached, action, uniform(rng))
-        reward = 1.0 if uniform(rng) < world.theta[signal] else 0.0
+        reward = 1.0 if uniform(rng) < now.theta[signal] else 0.0
         return signal, reward, world.delays.rounds[signal]
     mixing = world.alpha > 0.0
     mixed = mixing and uniform(rng) < world.alpha
     luck = uniform(rng)
-    signal = int(luck * world.theta.size) if mixed else draw_signal(now.reached, action, luck)
+    signal = int(luck * now.theta.size) if mixed else draw_signal(now.reached, action, luck)
     reward = draw_reward(
         world.reward_kind,
         world.concentration,
-        world.theta,
+        now.theta,
         now.mu,
         action if mixed else signal,
         mixed,
@@ -173,4 +227,5 @@ def answer(world: World, now: Now, action: int, rng: np.random.Generator) -> tup
     )
     late = uniform(rng) if world.delays.uses_uniform else 1.0
     normal = rng.standard_normal() if world.delays.uses_normal else 0.0
-    return signal, reward, draw_delay(world.delays, signal, late, normal)
+    entry = delay_entry(world.delays, now.theta.size, signal, reward)
+    return signal, reward, draw_delay(world.delays, entry, late, normal)

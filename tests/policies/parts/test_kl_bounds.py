@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from foretell.policies.parts.kl_bounds import mixture_level, upper_mean
+from foretell.policies.parts.kl_bounds import mixture_level
 from foretell.policies.parts.klmax import klmax
+from foretell.policies.parts.ordered_theta import new_theta_prior
 from foretell.policies.parts.theta import add_reward, new_rewards
+from foretell.policies.parts.theta_bounds import bounds_update, new_theta_bounds
+from foretell.policies.theta_spec import ThetaSpec
+from foretell.types import Problem
 
 RUNS = 250
 
@@ -51,10 +55,12 @@ def test_the_bounds_of_theta_hold_at_all_times_together(mean: float) -> None:
     failures = 0
     for _ in range(RUNS):
         theta = new_rewards(signals)
+        bounds = new_theta_bounds(new_theta_prior(ThetaSpec(), Problem(2, signals)), theta, delta)
         for number, reward in enumerate(rng.random(500) < mean):
             add_reward(theta, 0, float(reward))
-            looked_at = number < 40 or number % 5 == 0
-            if looked_at and upper_mean(theta, 0, delta) < mean:
-                failures += 1
-                break
+            if number < 40 or number % 5 == 0:
+                bounds_update(bounds, theta, 0, delta)
+                if bounds.upper[0] < mean:
+                    failures += 1
+                    break
     assert upper_end(failures, RUNS) <= delta / (2 * signals)

@@ -174,3 +174,17 @@ def test_a_check_that_could_not_be_made_finds_no_damage_and_is_made_again(
         asyncio.run(run())
     said = [one for one in caplog.messages if one.startswith("the log could not be checked")]
     assert len(said) == 4
+
+
+def test_what_was_damaged_before_is_no_longer_said(tmp_path: Path) -> None:
+    """A copy that is restored is checked, and takes the place of what was damaged."""
+    with Served(tmp_path / "a.db", admin_key="ftk_the-key-of-this-test") as served:
+        served.create()
+        served.decide()
+        copy = str(tmp_path / "copy.db")
+        served.run(served.engine.backup(copy))
+        served.engine.maintenance.note_damage("record 3 is damaged")
+        assert served.engine.gauges()["damage"] == 1
+        served.run(served.engine.restore(copy))
+        assert served.engine.maintenance.damage == []
+        assert served.engine.gauges()["damage"] == 0

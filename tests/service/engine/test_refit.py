@@ -169,6 +169,16 @@ def test_windows_that_were_made_longer_one_after_the_other(tmp_path: Path) -> No
         assert served.digest() == served.rebuilt().digest()
 
 
+def test_a_change_of_what_is_declared_about_signals_is_a_refit(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        run_campaign(served, "c", policy="nsd-psrl")
+        changed = served.patch(signals_ordered=False, signal_values={"click": 0.25})
+        assert (changed.signals_ordered, changed.signal_values) == (False, {"click": 0.25})
+        assert changed.signal_values_weight == 10.0
+        assert "refit" in kinds(served)
+        assert served.digest() == served.rebuilt().digest()
+
+
 def test_changes_of_anything_else_are_no_refit(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         run_campaign(served, "c", policy="nsd-kl")
@@ -277,7 +287,7 @@ def test_a_refit_ends_however_fast_records_come(
         async def all_at_once() -> None:
             refit = asyncio.create_task(served.engine.refit("c"))
             async with asyncio.timeout(120):
-                await asyncio.gather(refit, *(visitor(refit) for _ in range(100)))
+                await asyncio.gather(refit, *(visitor(refit) for _ in range(10)))
 
         with monkeypatch.context() as small_steps:
             small_steps.setattr(replay, "RECORDS_PER_STEP", 1)

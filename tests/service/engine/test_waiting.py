@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from foretell.service.log.errors import LogClosed
-from foretell.service.model import parking, running
+from foretell.service.model import decision_cache, parking
 from foretell.service.model.errors import Conflict
 from tests.service.engine_driver import Served
 
@@ -27,7 +27,7 @@ def few_places(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_places_are_counted_from_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those of a decision that is not at hand, after a restart, a crash and a refit."""
-    monkeypatch.setattr(running, "MAX_DECISIONS", 129)
+    monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 129)
     with Served(tmp_path / "a.db") as served:
         served.create(signal_silence="unknown", reward_silence="unknown")
         one = served.decide().decision_id
@@ -72,3 +72,21 @@ def test_a_place_is_given_back_when_nothing_was_written(
         for _ in range(3):
             assert park(served, one, 0) in {"parked", "duplicate"}
         assert [park(served, one, number) for number in range(1, 5)] == ["parked"] * 4
+
+
+def test_places_about_a_lost_decision_are_counted_from_the_log(tmp_path: Path) -> None:
+    """A restart forgets none of what is parked about a decision that the log does not hold."""
+    with Served(tmp_path / "a.db") as served:
+        served.create()
+        served.decide()
+        secrets = served.engine.runtime.secrets
+        token = secrets.read(served.decide().decision_id)
+        assert token is not None
+        lost = secrets.sign(token._replace(number=token.number - 1))
+        assert [served.reward(lost, 1.0, f"r{number}") for number in range(5)] == ["parked"] * 5
+        for again in (served.campaign, served.restart, served.crash):
+            again()
+            with pytest.raises(Conflict, match="5 events are parked about this decision"):
+                served.reward(lost, 1.0, "one more")
+            assert served.reward(lost, 1.0, "r3") == "duplicate"
+            assert served.report().counts.parked == 5

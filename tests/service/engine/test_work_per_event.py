@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from foretell.service.model import running
+from foretell.service.model import decision_cache, parking
 from tests.service.engine_driver import Served
 
 EVENTS = 2000
@@ -36,13 +36,15 @@ def work_of(served: Served, reports: list[dict[str, Any]]) -> Work:
     log: Any = served.engine.runtime.log
     lines, read = [0], [0]
     readers = {
-        name: getattr(log, name) for name in ("decisions", "decisions_after", "decided", "by_key")
+        name: getattr(log, name)
+        for name in ("decisions", "decisions_after", "decided", "by_key", "count_about")
     }
 
     def counting(reader: Any) -> Any:
         async def read_and_count(*arguments: Any) -> Any:
             found = await reader(*arguments)
-            read[0] += sum(1 + len(getattr(one, "feedback", ())) for one in found)
+            if not isinstance(found, int):  # what is counted is not read
+                read[0] += sum(1 + len(getattr(one, "feedback", ())) for one in found)
             return found
 
         return read_and_count
@@ -111,7 +113,7 @@ def test_a_decision_is_read_once_per_eviction(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With events about one decision, the cache may be as small as can be."""
-    monkeypatch.setattr(running, "MAX_DECISIONS", 200)
+    monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 200)
     with Served(tmp_path / "a.db", compiled=False) as served:
         served.create(policy="nsd-kl")
         first = served.decide().decision_id
@@ -120,3 +122,37 @@ def test_a_decision_is_read_once_per_eviction(
         found = work_of(served, reports_about([first], "rewards"))
         assert found.read <= 64 + 1, "once, and what is read ahead with it"
         assert served.digest() == served.rebuilt().digest()
+
+
+def test_what_is_refused_reads_its_decision_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is written of it, so that no fold brings the decision to hand."""
+    monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 200)
+    monkeypatch.setattr(parking, "PARKED_PER_DECISION", 300)
+    with Served(tmp_path / "a.db", compiled=False) as served:
+        served.create(policy="nsd-kl", signal_silence="unknown", reward_silence="unknown")
+        first = served.decide().decision_id
+        served.batch(reports_about([first], "parked")[:300])
+        served.decide_many(500)
+        token = served.engine.runtime.secrets.read(first)
+        assert token is not None
+        assert not served.campaign().knows(token.number), "or nothing is tried here"
+        found = work_of(served, reports_about([first], "parked")[300:1300])
+        assert served.report().counts.parked == 300
+        assert found.read <= 300 + 1 + 2, "once, and not for each batch"
+
+
+def test_a_full_campaign_reads_no_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many decisions its events are about, and however much is known of each."""
+    monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 200)
+    monkeypatch.setattr(parking, "PARKED_PER_CAMPAIGN", 300)
+    with Served(tmp_path / "a.db", compiled=False) as served:
+        served.create(policy="nsd-kl", signal_silence="unknown", reward_silence="unknown")
+        ids = [one.decision_id for one in served.decide_many(300)]
+        served.batch(reports_about(ids, "parked")[:300])
+        served.decide_many(500)
+        served.campaign()
+        found = work_of(served, reports_about(ids, "parked")[300:1300])
+        assert served.report().counts.parked == 300
+        assert found.read <= 1000, "whether each is in the log, and nothing about it"

@@ -124,6 +124,7 @@ def send(
         "decision": decision or served.decision(),
         "key_id": "k1",
         "secret": "0",
+        "evaluation": "e1",
     }.items():
         path = path.replace(f"{{{name}}}", value)
     more: dict[str, Any] = {}

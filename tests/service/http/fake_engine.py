@@ -17,6 +17,7 @@ from foretell.service.model.errors import Conflict, NotFound, Stale, Unusable
 from foretell.service.model.events import Author
 from foretell.service.model.feedback import AnyReport
 from foretell.service.model.keys import Caller
+from foretell.service.reports.periods import Asked
 
 NOW = "2026-01-02T03:04:05.678901Z"
 SEQ = 1_767_323_045_678_901 * 2048
@@ -27,6 +28,7 @@ KEYS: dict[protocol.Scope, str] = {
     "read": "ftk_read",
     "admin": "ftk_admin",
 }
+POLICIES = ("ucb", "nsd-adaptive")
 _item = msgspec.json.Decoder(protocol.FeedbackItem).decode
 
 
@@ -46,6 +48,39 @@ class FakeEngine:
         """Who changed something, in order."""
         self.made: dict[str, protocol.MadeKey] = {}
         self.restored = b""
+        self.evaluated: dict[tuple[str, str], protocol.EvaluationView] = {}
+
+    async def evaluate(self, campaign: str, new: protocol.NewEvaluation) -> protocol.EvaluationView:
+        self.campaign(campaign)
+        if new.policy not in POLICIES:
+            raise Unusable(f"policy {new.policy[:60]!r} cannot run: choose another", field="policy")
+        view = protocol.EvaluationView("e1", campaign, new.policy, "running", 0.0, NOW)
+        self.evaluated[campaign, view.id] = view
+        return view
+
+    def evaluation(self, campaign: str, evaluation: str) -> protocol.EvaluationView:
+        self.campaign(campaign)
+        if (campaign, evaluation) not in self.evaluated:
+            raise NotFound(f"there is no evaluation {evaluation!r} of this campaign: ask for one")
+        return self.evaluated[campaign, evaluation]
+
+    def evaluations(self, campaign: str) -> protocol.EvaluationList:
+        self.campaign(campaign)
+        found = [one for (name, _), one in self.evaluated.items() if name == campaign]
+        return protocol.EvaluationList(found)
+
+    async def import_history(
+        self, campaign: str, part: protocol.HistoryPart, by: Author | None
+    ) -> protocol.ImportView:
+        self.authors.append(by)
+        known = [one.action for one in self.campaign(campaign).actions]
+        for index, row in enumerate(part.rows):
+            if row.action not in known:
+                raise Unusable(f"there is no action in row {index}: choose one of {known}")
+        status: protocol.ImportStatus = "refitting" if part.last else "receiving"
+        count = len(part.rows)
+        self._write(campaign, "imported", {"id": part.id, "decisions": count})
+        return protocol.ImportView(part.id, status, count, 0, None, None, part.part, 0.0)
 
     def health(self) -> protocol.Health:
         return protocol.Health("ok") if self.open else protocol.Health("closed", "the disk is full")
@@ -212,25 +247,51 @@ class FakeEngine:
     async def report(self, name: str) -> protocol.CampaignReport:
         view = self.campaign(name)
         log = protocol.LogReport(_seq(len(self.records[name])), NOW, "00")
+        fresh = protocol.FreshnessReport(None, None, None, None, 0.0, 0)
         return protocol.CampaignReport(
-            name, view.status, view.policy, protocol.ReportCounts(), [], [], log
+            name, "learning", "", view.policy, protocol.ReportCounts(), [], [], None, [], fresh, log
         )
 
-    async def timeseries(self, name: str) -> protocol.Timeseries:
-        return protocol.Timeseries(self.campaign(name).name, NOW, 60.0, [])
+    async def validity(self, name: str) -> protocol.ValidityReport:
+        found = self.campaign(name).name
+        return protocol.ValidityReport(found, NOW, "too early", 1.0, None, None, "", [])
+
+    async def timeseries(self, name: str, asked: Asked) -> protocol.Timeseries:
+        nothing = protocol.PeriodSeries("total", [], [], {}, [], [])
+        return protocol.Timeseries(
+            self.campaign(name).name,
+            NOW,
+            60.0 if asked.width is None else asked.width / 1e6,
+            60.0,
+            [],
+            protocol.Maturity([], []),
+            nothing,
+            [],
+            [],
+        )
 
     async def delays(self, name: str) -> protocol.DelayReport:
-        return protocol.DelayReport(self.campaign(name).name, NOW, 0, [], [])
+        nothing = protocol.Delays(None, 0, 0, None, None, None, 0, 0, [], [])
+        return protocol.DelayReport(
+            self.campaign(name).name, NOW, "", "", 1.0, 1.0, 0, nothing, nothing, [], []
+        )
 
-    async def signals(self, name: str) -> protocol.SignalTable:
-        return protocol.SignalTable(self.campaign(name).name, NOW, [], [])
+    async def signals(self, name: str, asked: Asked) -> protocol.SignalTable:
+        width = 60.0 if asked.width is None else asked.width / 1e6
+        return protocol.SignalTable(self.campaign(name).name, NOW, width, [], [], [], [])
 
     async def changes(self, name: str) -> protocol.SignalChanges:
-        return protocol.SignalChanges(self.campaign(name).name, NOW, [])
+        return protocol.SignalChanges(self.campaign(name).name, NOW, "", [])
 
-    async def record_page(self, name: str, after: int, limit: int) -> protocol.RecordPage:
+    async def record_page(
+        self, name: str, after: int, limit: int, kind: protocol.RecordType | None
+    ) -> protocol.RecordPage:
         self.campaign(name)
-        records = [record for record in self.records[name] if int(record.seq) > after][:limit]
+        records = [
+            record
+            for record in self.records[name]
+            if int(record.seq) > after and kind in (None, record.type)
+        ][:limit]
         return protocol.RecordPage(records, records[-1].seq if records else str(after))
 
     async def export(self, name: str) -> AsyncIterator[protocol.RecordView]:

@@ -27,7 +27,7 @@ def guard(engine: Engine) -> None:
     async def revoke_key(key_id: str, by: Author | None = None) -> None:
         """Revoke any key but the first."""
         if key_id == engine.keys()[0].id:
-            raise Conflict("the first key stays")
+            raise Conflict("this is the first key, which has to stay: revoke another one")
         await engine.access.revoke_key(key_id, by)
 
     async def set_status(
@@ -38,7 +38,7 @@ def guard(engine: Engine) -> None:
     ) -> protocol.CampaignView:
         """Stop any campaign but the first."""
         if (name, status) == (CAMPAIGN.name, "stopped"):
-            raise Conflict("the first campaign stays")
+            raise Conflict("this is the first campaign, which has to stay: stop another one")
         return await engine.admin.set_status(name, status, version, by)
 
     async def retire_secret(
@@ -46,7 +46,7 @@ def guard(engine: Engine) -> None:
     ) -> protocol.SecretView:
         """Retire any secret with its ids but the first, which has signed the ids in use."""
         if with_ids and number == 0:
-            raise Conflict("the ids of the first secret stay")
+            raise Conflict("this is the first secret, whose ids have to stay: retire another one")
         return await engine.access.retire_secret(number, with_ids=with_ids, by=by)
 
     engine.retire_secret = retire_secret

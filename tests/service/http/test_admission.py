@@ -43,6 +43,27 @@ def test_a_key_has_its_share_and_all_keys_together_the_whole() -> None:
     admission.enter(WEB)
 
 
+def test_a_few_keys_leave_places_for_the_rest() -> None:
+    admission = Admission(Limits(in_flight=1000, in_flight_per_key=500))
+    let_in = []
+    for name in ("one", "two", "three", "four"):
+        let_in.append(0)
+        with suppress(Overloaded):
+            while True:
+                admission.enter(Caller(Author(name, name), frozenset()))
+                let_in[-1] += 1
+    assert let_in == [500, 334, 111, 37]
+    admission.enter(WEB)
+
+
+def test_a_key_alone_has_all_places() -> None:
+    admission = Admission(Limits(in_flight=9, in_flight_per_key=9))
+    for _ in range(9):
+        admission.enter(WEB)
+    with pytest.raises(Overloaded):
+        admission.enter(SHOP)
+
+
 def test_a_budget_of_requests_is_kept_and_refills() -> None:
     clock = Clock()
     admission = Admission(Limits(key_requests=2), clock)

@@ -18,9 +18,9 @@ from foretell.service.http.bodies import (
     MAX_EVENT_VALUES,
     MAX_LINES,
     MAX_VALUES,
-    Limits,
     read_body,
 )
+from foretell.service.http.limits import Limits
 from foretell.service.model.errors import TooLarge
 from tests.service.http.conftest import CAMPAIGN, SMALL, Served, check_problem, post
 from tests.service.http.fake_engine import KEYS, FakeEngine

@@ -130,6 +130,32 @@ def test_reports_are_of_the_campaign(served: Served) -> None:
         assert served.call("GET", f"/v1/campaigns/none/{name}", "read").status_code == 404
 
 
+@pytest.mark.parametrize("name", ["timeseries", "signals"])
+def test_a_part_of_the_time_is_asked_for(served: Served, name: str) -> None:
+    served.decision()
+    found = served.call("GET", f"{HERO}/{name}?width=7200&from=2026-01-01T00:00:00Z", "read")
+    assert found.json()["width"] == 7200
+    for query, said in (
+        ("from=yesterday", "from must be a time with its zone"),
+        ("to=2026-01-01", "to must be a time with its zone"),
+        ("from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "from must be before to"),
+        ("width=0", "width must be a whole number of seconds of at least 1"),
+        ("since=1", "parameter 'since'"),
+    ):
+        answer = served.call("GET", f"{HERO}/{name}?{query}", "read")
+        assert answer.status_code == 422
+        assert said in answer.json()["detail"]
+
+
+def test_records_of_one_type_are_asked_for(served: Served) -> None:
+    served.decision()
+    found = served.call("GET", f"{HERO}/events?type=decision", "read").json()["events"]
+    assert [one["type"] for one in found] == ["decision"]
+    answer = served.call("GET", f"{HERO}/events?type=decided", "read")
+    assert answer.status_code == 422
+    assert "type must be one of 'changed', 'configuration'" in answer.json()["detail"]
+
+
 def test_the_log_is_read_page_by_page(served: Served) -> None:
     served.decision()
     served.decision()

@@ -12,7 +12,7 @@ import pytest
 from foretell import protocol
 from foretell.service.http.operation import Operation
 from foretell.service.http.routes import OPERATIONS
-from foretell.service.model.config import live_policies
+from foretell.service.model.live_policies import live_policies
 from tests.service.http.conftest import JSON, Served
 from tests.service.http.sentences import check_sentence
 
@@ -45,9 +45,10 @@ def wrong_bodies(operation: Operation) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def with_own_ids(example: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return a body whose ids nothing else has."""
-    ids = {"event_id", "decision_key", "name", "action"} & set(example)
-    return example | {name: f"{example[name]}-{number}" for name in ids}
+    """Return a body whose ids nothing else has, with rows that the campaign can use."""
+    ids = {"event_id", "decision_key", "name", "action", "id"} & set(example)
+    rows = {"rows": [{"action": "a", "signal": "click"}]} if "rows" in example else {}
+    return example | {name: f"{example[name]}-{number}" for name in ids} | rows
 
 
 @real_engine
@@ -95,6 +96,7 @@ def test_every_other_refusal_is_a_sentence(served: Served) -> None:
 
 def check_refusals(served: Served, operation: Operation) -> None:
     unknown = {"campaign": "heros", "action": "z", "decision": "d" * 60, "key_id": "z", "secret": 9}
+    unknown["evaluation"] = "z"
     path = operation.path.replace("{unit:unit}", "u").format(**unknown)
     answers = [
         served.call(operation.method, path, content=b"{}", headers={"Content-Type": "text/plain"}),
@@ -194,3 +196,28 @@ def test_every_rejected_event_of_a_batch_is_told_why(served: Served, media: str)
         assert receipt["status"] == "rejected"
         check_sentence({"detail": receipt["detail"]})
         assert field in receipt["detail"]
+
+
+@real_engine
+def test_an_unknown_campaign_is_told_the_nearest_one(served: Served) -> None:
+    served.decision()
+    decided = served.call("POST", "/v1/campaigns/heros/decisions", json={})
+    assert decided.status_code == 404
+    assert decided.json()["detail"] == "there is no campaign 'heros': did you mean 'hero'?"
+    other = served.call("GET", "/v1/campaigns/quite-another").json()["detail"]
+    assert other == ("there is no campaign 'quite-another': list the campaigns, or make it first")
+
+
+@real_engine
+def test_a_key_without_the_scope_is_told_what_it_has(served: Served) -> None:
+    body = {"name": "web", "scopes": ["feedback", "decide"]}
+    key = served.call("POST", "/v1/keys", json=body).json()["key"]
+    headers = {"Authorization": f"Bearer {key}"}
+    answer = served.client.request("GET", "/v1/campaigns/hero/report", headers=headers)
+    assert answer.status_code == 403
+    check_sentence(answer.json())
+    assert answer.json()["detail"] == (
+        "this needs a key with the scope admin or read, and the key that was sent has decide, "
+        "feedback alone: use another key, or make one"
+    )
+    assert key not in answer.text

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from foretell.service.log import clock as clocks
-from foretell.service.log.clock import HOLD, YEAR_2110, Clock, Mark, Stamps
+from foretell.service.log.clock import HOLD, YEAR_2110, Clock, Mark
 from foretell.service.log.errors import LogClosed
+from foretell.service.log.stamps import Stamps
 from foretell.service.model.events import SLOTS, moment, stamp
 from tests.service.log.machine import SECOND, START, Machine
 

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from foretell import protocol
+from foretell.service.model.action_changes import with_action
 from foretell.service.model.campaign import NOTHING, Campaign, Needs
-from foretell.service.model.config import new_config, with_action, with_closed_windows
+from foretell.service.model.config import new_config
 from foretell.service.model.events import (
     OBSERVED,
     VOID,
@@ -23,6 +24,7 @@ from foretell.service.model.events import (
     moment,
     stamp,
 )
+from foretell.service.model.stage_fields import with_closed_windows
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
@@ -57,9 +59,9 @@ class Script:
         self.records.append(Record(seq, 1, seq if decision is None else decision, event))
         return seq
 
-    def decide(self, action: int = 0) -> int:
+    def decide(self, action: int = 0, mode: int = 0, propensity: float = 0.5) -> int:
         """Decide, and return the number of the decision."""
-        return self._add(Decided(self.version, action, 0.5, 0, 2, self.time, 0))
+        return self._add(Decided(self.version, action, propensity, mode, 2, self.time, 0))
 
     def signal(self, decision: int, signal: int) -> str:
         """Report a signal, and return its id."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foretell.policies.state import fingerprint
-from foretell.service.model import running
+from foretell.service.model import decision_cache
 from foretell.service.model.campaign import NOTHING, Campaign
 from foretell.service.model.events import ADJUST, RETRACT, SLOTS, moment, stamp
 from foretell.service.model.snapshot import pack, state_version, unpack
@@ -83,8 +83,8 @@ def test_however_it_is_read_the_state_is_the_same(script: Script, data: st.DataO
 def test_a_tiny_cache_gives_the_same_state(script: Script) -> None:
     whole = pack(script.folded())
     with pytest.MonkeyPatch.context() as tiny:
-        tiny.setattr(running, "MAX_DECISIONS", 3)
-        tiny.setattr(running, "DECISIONS_PER_READ", 1)
+        tiny.setattr(decision_cache, "MAX_DECISIONS", 3)
+        tiny.setattr(decision_cache, "DECISIONS_PER_READ", 1)
         assert pack(script.folded(per_read=1)) == whole
 
 
@@ -322,3 +322,15 @@ def test_a_record_is_applied_once_and_in_order() -> None:
         script.fold(campaign, record)
         positions.append(campaign.position)
     assert positions == [record.seq + 1 for record in script.records]
+
+
+@pytest.mark.parametrize("policy", ["exp3s", "metabio"])
+def test_a_policy_that_weights_by_propensities_gets_the_logged_ones(policy: str) -> None:
+    """Its own probability is 1/2 or more; exploration and holdouts had a hand in the logged one."""
+    script = Script(config_of(policy))
+    numbers = [script.decide(t % 2, propensity=0.125) for t in range(4)]
+    folded = script.folded()
+    refit = Campaign.refit(script.config, script.decisions(), script.end)
+    for campaign in (folded, refit):
+        kept = campaign.state.played if policy == "exp3s" else campaign.state.probability
+        assert kept[: len(numbers)].tolist() == [0.125] * len(numbers)

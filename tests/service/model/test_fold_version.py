@@ -21,11 +21,36 @@ from foretell.service.model.snapshot import pack
 from tests.service.model.script import Script, config_of
 
 GOLDEN = Path(__file__).with_name("fold_version.json")
-CAMPAIGNS = [
-    (policy, silence)
+USUAL = {"reward_range": (-1.0, 2.0), "default_reward": 0.25}
+CAMPAIGNS: dict[str, dict[str, Any]] = {
+    f"{policy} {silence}": {
+        "policy": policy,
+        "signal_silence": silence,
+        "reward_silence": silence,
+        **USUAL,
+    }
     for policy in ("ucb", "nsd-kl", "nsd-adaptive", "exp3s")
     for silence in ("default", "unknown")
-]
+}
+CORRECTED = {"reward_silence": "corrected", "reward_range": (-1.0, 2.0), "default_reward": -1.0}
+VALUES = {"signal_values": {"click": 0.5, "buy": 1.5}, "signal_values_weight": 4.0}
+CAMPAIGNS |= {
+    "nsd-adaptive corrected": {"policy": "nsd-adaptive", "typical_delay": 0.5, **CORRECTED},
+    "nsd-psrl corrected, by signal": {
+        "policy": "nsd-psrl",
+        "typical_delay": {"none": 1.0, "click": 0.5, "buy": 0.25},
+        **CORRECTED,
+    },
+    "nsd-adaptive valued": {"policy": "nsd-adaptive", **USUAL, **VALUES},
+    "nsd-kl valued, in no order": {
+        "policy": "nsd-kl",
+        "signals_ordered": False,
+        "reward_name": "readings",
+        **USUAL,
+        **VALUES,
+    },
+}
+"""Campaigns by their names: what differs between them is what is kept in other ways."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,17 +58,9 @@ def log_engine() -> None:
     """Need no log."""
 
 
-def scripted(policy: str, silence: str) -> Script:
+def scripted(name: str) -> Script:
     """Return a campaign to which everything happens."""
-    config = config_of(
-        policy,
-        signals=["none", "click", "buy"],
-        signal_silence=silence,
-        reward_silence=silence,
-        reward_range=(-1.0, 2.0),
-        default_reward=0.25,
-    )
-    script = Script(config)
+    script = Script(config_of(signals=["none", "click", "buy"], **CAMPAIGNS[name]))
     numbers: list[int] = []
     for t in range(60):
         numbers.append(script.decide(t % len(script.config.actions)))
@@ -77,15 +94,16 @@ def scripted(policy: str, silence: str) -> Script:
 def current() -> dict[str, Any]:
     """Return the version of the fold and the digests of what it comes to."""
     digests = {}
-    for policy, silence in CAMPAIGNS:
-        campaign = scripted(policy, silence).folded()
+    for name in CAMPAIGNS:
+        campaign = scripted(name).folded()
         packed = hashlib.sha256(pack(campaign)).hexdigest()[:32]
-        digests[f"{policy} {silence}"] = [campaign.digest(), packed]
+        digests[name] = [campaign.digest(), packed]
     return {"version": FOLD_VERSION, "digests": digests}
 
 
 def test_a_state_that_changes_has_a_new_version() -> None:
     known, found = json.loads(GOLDEN.read_text()), current()
+    assert known["digests"].keys() == found["digests"].keys()
     changed = [
         name for name, digests in found["digests"].items() if known["digests"].get(name) != digests
     ]
@@ -102,14 +120,14 @@ def test_a_state_that_changes_has_a_new_version() -> None:
 
 def test_the_script_has_everything_in_it() -> None:
     """Else a change of what is not in it would not be seen."""
-    for policy, silence in CAMPAIGNS:
-        campaign = scripted(policy, silence).folded()
+    for name in CAMPAIGNS:
+        campaign = scripted(name).folded()
         counts = dict(zip(COUNTS, campaign.counters.counts, strict=True))
         seen = ("decisions", "signals", "rewards", "late", "parked", "clipped", "voided")
-        assert all(counts[name] for name in seen), (policy, silence, counts)
+        assert all(counts[one] for one in seen), (name, counts)
         assert campaign.last_refit.position > 0
         assert len(campaign.config.actions) == 3
-        assert campaign.config.stages[0].kept_windows or silence == "unknown"
+        assert campaign.config.stages[0].kept_windows or "unknown" in name
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foretell.errors import InvalidInput
-from foretell.service.model import running as running_module
+from foretell.service.model import decision_cache
+from foretell.service.model.arrivals import Arrival
+from foretell.service.model.decision_cache import DECISIONS_PER_READ, DecisionCache
 from foretell.service.model.delivered import delivered_once
 from foretell.service.model.events import (
     ADJUST,
@@ -37,15 +39,8 @@ from foretell.service.model.outcome import (
     signals,
     total_reward,
 )
-from foretell.service.model.running import (
-    DECISIONS_PER_READ,
-    NO_REWARDS,
-    NO_SIGNALS,
-    DecisionCache,
-    LastRefit,
-    RewardTotal,
-    Running,
-)
+from foretell.service.model.reward_total import NO_REWARDS, RewardTotal
+from foretell.service.model.running import NO_SIGNALS, LastRefit, Running
 
 START = 1_700_000_000_000_000
 NUMBER = stamp(START)
@@ -182,7 +177,7 @@ def test_rewards_and_corrections_come_to_the_same_in_any_order(
 @given(values=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40))
 def test_the_sum_is_exact_and_rounded_once(values: list[float]) -> None:
     rule = StageRule(Window(1), False, 0.0)
-    running = Running(Rules((rule, rule)), NUMBER, 0, 0)
+    running = Running(Rules((rule, rule)), NUMBER, 0, Decided(1, 0, 0.5, 0, 2, 0, 0))
     for number, value in enumerate(values):
         event = Feedback(1, f"r{number}", 1, OBSERVED, value)
         running.add(Record(NUMBER + number + 1, 1, NUMBER, event), LastRefit(0, 0))
@@ -228,14 +223,14 @@ def test_what_all_decisions_share_cannot_be_changed(shared: Any, name: str) -> N
         setattr(shared, name, 1)
     with pytest.raises(AttributeError):
         shared.another = 1
-    assert NO_SIGNALS.add(2, timely=True).counted == 2
+    assert NO_SIGNALS.add(2, Arrival(0, late=False)).counted == 2
     assert NO_SIGNALS.counted is None
 
 
 def test_a_cache_holds_what_is_read_for_all_stages_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(running_module, "MAX_DECISIONS", 2 * DECISIONS_PER_READ)
+    monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 2 * DECISIONS_PER_READ)
     DecisionCache(1)
     with pytest.raises(InvalidInput, match="more than 128 decisions at hand, got 128"):
         DecisionCache(2)

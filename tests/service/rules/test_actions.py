@@ -127,8 +127,8 @@ def test_signals_are_added_at_the_end(tmp_path: Path) -> None:
 def test_a_campaign_has_so_many_actions_and_signals_and_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foretell.service.model.config.MAX_ACTIONS", 3)
-    monkeypatch.setattr("foretell.service.model.config.MAX_SIGNALS", 4)
+    monkeypatch.setattr("foretell.service.model.checks.config_checks.MAX_ACTIONS", 3)
+    monkeypatch.setattr("foretell.service.model.checks.config_checks.MAX_SIGNALS", 4)
     with Served(tmp_path / "a.db") as served:
         served.create()
         served.add_action("c")
@@ -150,7 +150,7 @@ def test_a_campaign_has_so_many_actions_and_signals_and_no_more(
         ),
         ({"reward_range": (2.0, 3.0)}, r"default_reward must lie in the reward_range \[2.0, 3.0\]"),
         ({"default_reward": 1.5}, "default_reward must lie in the reward_range"),
-        ({"policy": "nsd-adaptive(window=3)"}, "nsd-adaptive has no fields, got 'window'"),
+        ({"policy": "nsd-adaptive(window=3)"}, "there is no field 'window' of nsd-adaptive"),
         ({"policy": "nsd-adaptve"}, "no policy 'nsd-adaptve' that runs live: did you mean 'nsd-ad"),
         ({"signal_window": 60.0, "reward_window": 59.0}, "reward_window must be at least the sig"),
         ({"signal_window": 9999999.0, "reward_window": 59.0}, "got 59 s and 9999999 s: change"),

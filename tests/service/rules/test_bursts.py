@@ -75,7 +75,7 @@ def test_pending_plays_spread_a_burst(
     with Served(tmp_path / "a.db", durability="relaxed") as served:
         taught(served, name)
         if pending == "ignored":
-            for module in ("campaign", "overlay"):
+            for module in ("learner", "overlay"):
                 monkeypatch.setattr(f"foretell.service.model.{module}.play", lambda *_: None)
         found = burst(served, 3000)
         assert found["c"] == max(found.values())

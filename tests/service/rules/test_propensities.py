@@ -58,7 +58,7 @@ def campaign_of(
     decider: Decider = served.engine.runtime.by_name["c"].decider
     decider.seed = seed
     drawn = []
-    served.engine.ingest._nonces = random.Random(seed)  # noqa: S311  (the same each time)
+    served.engine.decisions._nonces = random.Random(seed)  # noqa: S311  (the same each time)
     for burst in range(decisions // 50):
         subset = SUBSETS[burst % len(SUBSETS)]
         answers = served.decide_many(50, eligible=subset)

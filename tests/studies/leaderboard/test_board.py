@@ -22,6 +22,7 @@ TINY = (
         suite_entry("paper-d100"),
         scenario=ft.scenario("paper", delay=100, changes=ft.shifts(at=[300])),
         horizon=600,
+        tuned_on=False,
     ),
     dataclasses.replace(
         suite_entry("bad-30"),
@@ -123,6 +124,9 @@ def test_the_report_is_whole_and_needs_no_network(tmp_path: Path) -> None:
     ET.parse(tmp_path / "out" / "leaderboard-heat.svg")  # noqa: S314  it is our own
     table = (tmp_path / "out" / "leaderboard.md").read_text(encoding="utf-8")
     assert "6 runs on each of 2 scenarios and 1 random problems" in table
+    apart = table.index("Scenarios on which nothing was tuned")
+    assert apart < table.index("| paper-d100 |") < table.index("while the default was tuned")
+    assert table.index("while the default was tuned") < table.index("| bad-30 |")
 
 
 @pytest.mark.compiled
@@ -132,16 +136,25 @@ def test_scores_hang_together(tmp_path: Path) -> None:
         cells = scores["cells"][entry.name]
         assert cells["oracle-psrl"]["regret_to_oracle-psrl"][0] == 1.0
         assert "rank" not in cells["oracle-psrl"]
-        assert sorted(cells[name]["rank"] for name in ONLY) == [1, 2]
+        assert sorted(cells[name]["rank"][0] for name in ONLY) == [1, 2]
+        for name in ONLY:
+            rank, low, high = cells[name]["rank"]
+            assert 1 <= low <= rank <= high <= 2
         facts = next(one for one in scores["scenarios"] if one["name"] == entry.name)
         expected = cells["ucb"]["regret"][0] / facts["yardstick"]["regret"][0]
         assert cells["ucb"]["regret_to_window"][0] == pytest.approx(expected, rel=1e-3)
         assert cells["ucb"]["late"][0] <= cells["ucb"]["regret"][0]
     assert [row["lab_only"] for row in scores["summary"]] == [False, False, True, True]
+    for row in scores["summary"]:
+        for key in ("held_out", "tuned_on", "random", "late", "worst", "to_oracle-psrl"):
+            value, low, high = row[key]
+            assert low <= value <= high
+        apart = [scores["cells"][one.name][row["policy"]]["regret_to_window"][0] for one in TINY]
+        assert [row["held_out"][0], row["tuned_on"][0]] == pytest.approx(apart, rel=1e-4)
 
 
 @pytest.mark.compiled
 def test_a_guest_takes_part(tmp_path: Path) -> None:
     entries: tuple[SuiteEntry, ...] = TINY[:1]
     board = run_leaderboard(entries=entries, only=ONLY, policies=["ts"], runs=4, cache=tmp_path)
-    assert board.scores["cells"][entries[0].name]["ts"]["rank"] <= 3
+    assert board.scores["cells"][entries[0].name]["ts"]["rank"][0] <= 3

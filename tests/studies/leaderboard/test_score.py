@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 from foretell.errors import InvalidInput
-from foretell.studies.leaderboard.score import cross_fitted, geometric_mean, ratio
+from foretell.studies.leaderboard.score import cross_fitted, geometric_mean
 
 
 def test_the_yardstick_does_not_choose_on_what_it_measures() -> None:
@@ -20,21 +18,6 @@ def test_the_yardstick_does_not_choose_on_what_it_measures() -> None:
     assert chosen_in_sample < fitted.regret.mean()
     with pytest.raises(InvalidInput, match="at least 4 runs"):
         cross_fitted({"a": np.ones(3)})
-
-
-def test_a_ratio_is_that_of_the_means_and_knows_its_spread() -> None:
-    rng = np.random.default_rng(1)
-    luck = rng.normal(0, 5, 400)
-    one, other = 30 + luck + rng.normal(0, 1, 400), 20 + luck
-    found = ratio(one, other)
-    assert found.mean == pytest.approx(one.mean() / other.mean())
-    assert found.low < 1.5 < found.high
-    draw = rng.integers(0, 400, (2000, 400))
-    drawn = one[draw].mean(axis=1) / other[draw].mean(axis=1)
-    assert found.high - found.low == pytest.approx(
-        float(np.percentile(drawn, 97.5) - np.percentile(drawn, 2.5)), rel=0.15
-    )
-    assert ratio(one, np.zeros(400)).mean == math.inf
 
 
 def test_the_geometric_mean_leaves_out_what_is_not_there() -> None:

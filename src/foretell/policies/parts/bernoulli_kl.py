@@ -59,3 +59,9 @@ def kl_upper(mean: float, level: float) -> float:
             break
         gap += step
     return 1.0 - min(gap, rest)
+
+
+@kernel
+def kl_lower(mean: float, level: float) -> float:
+    """Return min{q in [0, 1] : kl(mean, q) <= level}."""
+    return 1.0 - kl_upper(1.0 - mean, level)

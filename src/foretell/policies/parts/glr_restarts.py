@@ -13,6 +13,7 @@ import numpy as np
 
 from foretell.kernel import kernel
 from foretell.policies.parts.kl_bounds import action_level, with_pending
+from foretell.policies.parts.ordered_theta import ThetaPrior
 from foretell.policies.parts.prefix_grid import PrefixGrid, grid_add, grid_forget, new_prefix_grid
 from foretell.policies.parts.signal_change_test import (
     LogGammas,
@@ -21,6 +22,7 @@ from foretell.policies.parts.signal_change_test import (
     log_gammas,
 )
 from foretell.policies.parts.theta import Rewards, new_rewards
+from foretell.policies.parts.theta_bounds import ThetaBounds, new_theta_bounds
 from foretell.types import Bools, Floats, Ints, Problem
 
 
@@ -52,7 +54,7 @@ class KlGlrState(NamedTuple):
     clock: Ints
     """(1,): the rounds played."""
     theta: Rewards
-    upper: Floats
+    bounds: ThetaBounds
     scratch_gammas: LogGammas
     scratch: Floats
     scratch_levels: Floats
@@ -60,10 +62,18 @@ class KlGlrState(NamedTuple):
 
 
 def new_kl_glr(
-    problem: Problem, delta: float, alarm: float, forced: float, *, local: bool, reseed: bool
+    problem: Problem,
+    prior: ThetaPrior,
+    delta: float,
+    alarm: float,
+    forced: float,
+    *,
+    local: bool,
+    reseed: bool,
 ) -> KlGlrState:
-    """Return what is known before the first round: nothing."""
+    """Return what is known before the first round: what is declared about theta."""
     actions, signals = problem.actions, problem.signals
+    theta = new_rewards(signals)
     return KlGlrState(
         delta=delta,
         alarm=alarm,
@@ -80,8 +90,8 @@ def new_kl_glr(
         since=np.zeros(actions, np.int64),
         last=np.zeros(actions, np.int64),
         clock=np.zeros(1, np.int64),
-        theta=new_rewards(signals),
-        upper=np.ones(signals),
+        theta=theta,
+        bounds=new_theta_bounds(prior, theta, delta),
         scratch_gammas=log_gammas(signals, problem.horizon),
         scratch=np.zeros(actions),
         scratch_levels=np.zeros(actions),

@@ -13,9 +13,7 @@ import math
 from typing import TYPE_CHECKING
 
 from foretell.kernel import kernel
-from foretell.policies.parts.bernoulli_kl import kl_upper
 from foretell.policies.parts.klmax import klmax, klmax_bound
-from foretell.policies.parts.theta import Rewards, reward_mean
 
 if TYPE_CHECKING:
     from foretell.types import Floats, Ints
@@ -25,16 +23,6 @@ if TYPE_CHECKING:
 def mixture_level(count: float, chance: float) -> float:
     """Return c(n, delta), where `chance` is 1 / delta."""
     return math.log(2.0 * chance * math.sqrt(count + 1.0))
-
-
-@kernel
-def upper_mean(theta: Rewards, signal: int, delta: float) -> float:
-    """Return U_s = max{u : n_s kl(theta_hat_s, u) ≤ c(n_s, delta / 2S)}, 1 without a reward."""
-    received = theta.counts[signal]
-    if received == 0:
-        return 1.0
-    level = mixture_level(received, 2.0 * theta.counts.size / delta)
-    return kl_upper(reward_mean(theta, signal), level / received)
 
 
 @kernel

@@ -49,14 +49,31 @@ def _log_best(gaussian: bool, squares: float, total: float, received: float) -> 
 
 
 @kernel
+def likelihood(gaussian: bool, reward: float, total: float, received: int) -> float:
+    """Return the likelihood of a reward, predicted from the rewards before it."""
+    if not gaussian:
+        if reward >= 1.0:
+            return (total + 0.5) / (received + 1.0)
+        if reward <= 0.0:
+            return 1.0 - (total + 0.5) / (received + 1.0)
+    return math.exp(_log_fit(gaussian, reward, total, received))
+
+
+@kernel
+def log_best_gain(gaussian: bool, theta: Rewards, signal: int, reward: float) -> float:
+    """Return by how much a reward raises the largest log-likelihood of one theta."""
+    total = theta.grains[signal] / GRAIN
+    received = theta.counts[signal]
+    before = _log_best(gaussian, 0.0, total, received)
+    after = _log_best(gaussian, reward * reward, total + reward, received + 1.0)
+    return after - before
+
+
+@kernel
 def evidence_gain(
     gaussian: bool, segments: Segments, segment: int, theta: Rewards, signal: int, reward: float
 ) -> float:
     """Return by how much a reward raises ln E; neither its segment nor theta holds it yet."""
     own = segments.grains[segment, signal] / GRAIN
     gain = _log_fit(gaussian, reward, own, segments.received[segment, signal])
-    total = theta.grains[signal] / GRAIN
-    received = theta.counts[signal]
-    before = _log_best(gaussian, 0.0, total, received)
-    after = _log_best(gaussian, reward * reward, total + reward, received + 1.0)
-    return gain - (after - before)
+    return gain - log_best_gain(gaussian, theta, signal, reward)

@@ -10,8 +10,8 @@ Nobody knows how often laws change, so the hazards are learned from the changes 
 * an action in play changes at the rate (ACTIVE + changes found) / (rounds watched);
 * while an action rests it may change unseen. Changes found elsewhere make that likelier, unless
   actions have been found to change together, since then somebody would have noticed: the rate is
-  changes · (1 − coupling) / rounds watched. A small part, idle / (K t), is always there: resting
-  actions are looked at again about every sqrt(K t / idle) rounds, for nothing else can tell;
+  changes · (1 − coupling) / rounds watched. A small part, idle / (sqrt(K) t), is always there:
+  resting actions are looked at again now and then, for nothing else can tell;
 * a change found in one action moves the share `coupling` of every other action's weight to a
   hypothesis "it changed as well", and what their next signals say about it teaches the coupling.
 
@@ -48,6 +48,7 @@ class RunLengths(NamedTuple):
     """Hypotheses by action, and what has been learned about changes."""
 
     idle: float
+    """Resting actions may change unseen at the rate idle / (sqrt(K) t)."""
     coupling: float
     """The share of other actions that change along; LEARNED to learn it."""
     weight: Floats
@@ -108,12 +109,18 @@ def resting_rate(runs: RunLengths) -> float:
 
 
 @kernel
+def idle_share(runs: RunLengths) -> float:
+    """Return idle / sqrt(K): the more actions rest, the less is each looked at."""
+    return runs.idle / math.sqrt(runs.last.size)
+
+
+@kernel
 def kept_share(runs: RunLengths, action: int, t: int, rate: float) -> float:
     """Return the chance that an action has not changed since its latest signal."""
     last = runs.last[action]
     if t <= last:
         return 1.0
-    unseen = runs.idle / runs.used.size * math.log((t + AGE) / (last + AGE))
+    unseen = idle_share(runs) * math.log((t + AGE) / (last + AGE))
     return math.exp(-unseen - rate * (t - last))
 
 
@@ -124,7 +131,7 @@ def draw_run(runs: RunLengths, action: int, t: int, rate: float, rng: np.random.
     The chance of no change is at least 1 − bound, so the exact one is seldom needed.
     """
     rest = max(0, t - runs.last[action])
-    bound = rest * (runs.idle / (runs.used.size * (runs.last[action] + AGE)) + rate)
+    bound = rest * (idle_share(runs) / (runs.last[action] + AGE) + rate)
     left = uniform(rng)
     if left < 1.0 - bound:
         left /= 1.0 - bound
@@ -171,7 +178,7 @@ def _new_hypothesis(runs: RunLengths, action: int, start: int) -> int:
 
 
 @kernel
-def _normalise(runs: RunLengths, action: int) -> None:
+def normalise_runs(runs: RunLengths, action: int) -> None:
     """Let the weights sum to 1, the heaviest first."""
     mass = 0.0
     heaviest = 0
@@ -219,7 +226,7 @@ def _move(runs: RunLengths, action: int, change: int, share: float) -> float:
         empty = _new_hypothesis(runs, action, change)
     runs.start[action, empty] = change
     runs.weight[action, empty] += share * older
-    _normalise(runs, action)
+    normalise_runs(runs, action)
     return older
 
 
@@ -237,7 +244,7 @@ def _share_change(runs: RunLengths, action: int, change: int) -> None:
 
 
 @kernel
-def _settle(runs: RunLengths, action: int, t: int) -> bool:
+def settle_runs(runs: RunLengths, action: int, t: int) -> bool:
     """Return whether the action is found to have changed, and learn from that."""
     younger = 0.0
     along = 0.0
@@ -264,8 +271,11 @@ def _settle(runs: RunLengths, action: int, t: int) -> bool:
 
 
 @kernel
-def run_observe(runs: RunLengths, action: int, t: int, signal: int) -> bool:
-    """Learn a signal of round t; return whether the action is now found to have changed."""
+def age_runs(runs: RunLengths, action: int, t: int) -> tuple[float, int]:
+    """Come to round t; return the chance of no change, and an empty hypothesis for the rest.
+
+    The latter is NONE where the only hypothesis is empty itself.
+    """
     hazard = (ACTIVE + runs.tally[CHANGES]) / (runs.watched[0] + AGE)
     kept = kept_share(runs, action, t, resting_rate(runs)) * (1.0 - min(0.5, hazard))
     if t > runs.last[action]:
@@ -274,6 +284,13 @@ def run_observe(runs: RunLengths, action: int, t: int, signal: int) -> bool:
     fresh = NONE
     if runs.used[action] > 1 or runs.totals[action, 0] > 0:
         fresh = _new_hypothesis(runs, action, t)
+    return kept, fresh
+
+
+@kernel
+def run_observe(runs: RunLengths, action: int, t: int, signal: int) -> bool:
+    """Learn a signal of round t; return whether the action is now found to have changed."""
+    kept, fresh = age_runs(runs, action, t)
     half = 0.5 * runs.counts.shape[2]
     for index in range(runs.used[action]):
         predicted = (runs.counts[action, index, signal] + 0.5) / (runs.totals[action, index] + half)
@@ -281,5 +298,5 @@ def run_observe(runs: RunLengths, action: int, t: int, signal: int) -> bool:
         runs.weight[action, index] = weight * predicted
         runs.counts[action, index, signal] += 1
         runs.totals[action, index] += 1
-    _normalise(runs, action)
-    return _settle(runs, action, t)
+    normalise_runs(runs, action)
+    return settle_runs(runs, action, t)

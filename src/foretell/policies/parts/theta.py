@@ -7,6 +7,7 @@ not matter to the last bit.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from foretell.kernel import kernel
 from foretell.types import GRAIN
 
 if TYPE_CHECKING:
-    from foretell.types import Ints
+    from foretell.types import Floats, Ints
 
 
 class Rewards(NamedTuple):
@@ -60,6 +61,25 @@ def reward_sum(rewards: Rewards, index: int) -> float:
 def reward_mean(rewards: Rewards, index: int) -> float:
     """Return the mean of the rewards, 0 while there is none."""
     return rewards.grains[index] / (GRAIN * max(1, rewards.counts[index]))
+
+
+@kernel
+def sample_mean(count: float, total: float, gaussian: bool, rng: np.random.Generator) -> float:
+    """Draw a mean reward from Beta(1 + sum, 1 + n − sum), or N(sum, 1) / (n + 1) if Gaussian."""
+    if gaussian:
+        noise = rng.standard_normal() / math.sqrt(count + 1.0)
+        return total / (count + 1.0) + noise
+    return rng.beta(1.0 + total, 1.0 + count - total)
+
+
+@kernel
+def sample_means(
+    rewards: Rewards, gaussian: bool, sample: Floats, rng: np.random.Generator
+) -> None:
+    """Draw the mean reward of every index, each for itself."""
+    for index in range(sample.size):
+        count, total = rewards.counts[index], reward_sum(rewards, index)
+        sample[index] = sample_mean(count, total, gaussian, rng)
 
 
 @kernel

@@ -56,8 +56,8 @@ class Access:
         expires, now = parse_timestamp(written), moment(self.runtime.log.now())
         if expires is None:
             raise Unusable(
-                f"expires_at must be a time with its zone as in 2026-01-31T12:00:00Z, "
-                f"got {written!r}",
+                f"expires_at must be a time with its zone, got {written!r}: "
+                f"write it as in 2026-01-31T12:00:00Z, or leave it out",
                 field="expires_at",
             )
         if expires <= now:
@@ -122,7 +122,7 @@ class Access:
             raise Conflict(
                 f"the secret {number} is retired already"
                 + (
-                    ", and the ids that it has signed are not valid"
+                    ", and the ids that it has signed are not valid: retire another one"
                     if number in known.withdrawn
                     else ": the ids that it signed before stay valid, unless it is retired "
                     "with its ids"

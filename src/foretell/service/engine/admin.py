@@ -12,8 +12,9 @@ from foretell.service.engine.fold import Fold
 from foretell.service.engine.refit import refit, version_key
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.protocol import Accepted, Draft, Duplicate
-from foretell.service.model import config as config_rules
+from foretell.service.model.action_changes import with_action, with_action_status
 from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.config import new_config, patched, refuse_stopped
 from foretell.service.model.errors import Conflict, Stale
 from foretell.service.model.events import (
     SERVER,
@@ -41,7 +42,7 @@ class Admin:
     ) -> protocol.CampaignView:
         """Make a campaign; of two with the same name, or number, the log takes the first."""
         self.runtime.check_open()
-        config = config_rules.new_config(new, secrets.randbits(62))
+        config = new_config(new, secrets.randbits(62))
         event = Configured(1, config, "created", state_version(config), by=by)
         number = max(self.runtime.by_number, default=SERVER) + 1
         while True:
@@ -83,12 +84,10 @@ class Admin:
     ) -> protocol.CampaignView:
         """Change a campaign; what changes the meaning of its log is a refit."""
         active = self._to_change(name, version)
-        config, fields = config_rules.patched(active.config, patch)
+        config, fields = patched(active.config, patch)
         if fields:
             return await self._refit(active, config, "changed: " + ", ".join(fields), by)
-        return await self._change(
-            name, version, lambda old: config_rules.patched(old, patch)[0], by
-        )
+        return await self._change(name, version, lambda old: patched(old, patch)[0], by)
 
     async def set_status(
         self,
@@ -114,9 +113,7 @@ class Admin:
         by: Author | None = None,
     ) -> protocol.CampaignView:
         """Add an action, unexplored; nothing known is touched."""
-        return await self._change(
-            name, version, lambda config: config_rules.with_action(config, new.action), by
-        )
+        return await self._change(name, version, lambda config: with_action(config, new.action), by)
 
     async def patch_action(
         self,
@@ -128,7 +125,7 @@ class Admin:
     ) -> protocol.CampaignView:
         """Pause, resume or retire an action; its history stays."""
         return await self._change(
-            name, version, lambda config: config_rules.with_action_status(config, action, patch), by
+            name, version, lambda config: with_action_status(config, action, patch), by
         )
 
     async def refit(
@@ -136,7 +133,7 @@ class Admin:
     ) -> protocol.CampaignView:
         """Let the policy read the whole log again, in the order of decisions."""
         active = self._to_change(name, version)
-        config_rules.refuse_stopped(active.config)
+        refuse_stopped(active.config)
         return await self._refit(active, active.config, "asked for", by)
 
     async def erase(self, name: str, unit: str, by: Author | None = None) -> protocol.ErasedUnit:

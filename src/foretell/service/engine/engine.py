@@ -13,8 +13,11 @@ from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.service.engine.access import Access
 from foretell.service.engine.admin import Admin
+from foretell.service.engine.decisions import Decisions
+from foretell.service.engine.evaluations import Evaluations
+from foretell.service.engine.feedback import FeedbackIntake
 from foretell.service.engine.fold import Fold
-from foretell.service.engine.ingest import Ingest
+from foretell.service.engine.history_imports import HistoryImports
 from foretell.service.engine.maintenance import Maintenance
 from foretell.service.engine.queries import Queries
 from foretell.service.engine.recovery import load_campaigns, refit_outdated
@@ -43,10 +46,13 @@ class Engine:
         self.runtime = Runtime(log)
         self.fold = Fold(self.runtime)
         self.maintenance = Maintenance(self.runtime, self.fold, compiled=compiled)
-        self.ingest = Ingest(self.runtime)
+        self.decisions = Decisions(self.runtime)
+        self.feedback_intake = FeedbackIntake(self.runtime)
         self.admin = Admin(self.runtime, self.fold)
         self.access = Access(self.runtime)
         self.queries = Queries(self.runtime, self.fold)
+        self.jobs = Evaluations(self.runtime, self.fold, compiled=compiled)
+        self.imports = HistoryImports(self.runtime, self.fold)
         self.first_key: str | None = None
         self.admin_key_taken = False
         """Whether the key that was given has become the first of a new database."""
@@ -59,9 +65,9 @@ class Engine:
         """Offer the methods of the parts as the engine's own, without a call in between."""
         self.identify = self.runtime.identify
         self.campaign_of = self.runtime.campaign_of
-        self.decide = self.ingest.decide
-        self.feedback = self.ingest.feedback
-        self.batch = self.ingest.batch
+        self.decide = self.decisions.decide
+        self.feedback = self.feedback_intake.feedback
+        self.batch = self.feedback_intake.batch
         self.create = self.admin.create
         self.campaigns = self.admin.campaigns
         self.campaign = self.admin.campaign
@@ -71,6 +77,7 @@ class Engine:
         self.patch_action = self.admin.patch_action
         self.refit = self.admin.refit
         self.erase = self.admin.erase
+        self.import_history = self.imports.import_history
         self.make_key = self.access.make_key
         self.revoke_key = self.access.revoke_key
         self.rotate = self.access.rotate
@@ -78,6 +85,7 @@ class Engine:
         self.secrets = self.access.secrets
         self.keys = self.access.keys
         self.report = self.queries.report
+        self.validity = self.queries.validity
         self.timeseries = self.queries.timeseries
         self.signals = self.queries.signals
         self.changes = self.queries.changes
@@ -87,6 +95,9 @@ class Engine:
         self.server_page = self.queries.server_page
         self.export = self.queries.export
         self.backup = self.queries.backup
+        self.evaluate = self.jobs.evaluate
+        self.evaluation = self.jobs.evaluation
+        self.evaluations = self.jobs.evaluations
         self.scratch_folder = self.runtime.log.scratch_folder
         self.gauges = self.maintenance.gauges
         self.health = self.maintenance.health
@@ -130,6 +141,7 @@ class Engine:
             await log.close()
             raise
         engine.runtime.stopped = None
+        engine.imports.resume()
         engine._start(engine.maintenance.tick_forever())
         engine._start(engine.maintenance.compile_forever())
         engine._start(engine.maintenance.scrub_forever(scrub_seconds))
@@ -176,11 +188,13 @@ class Engine:
     async def _reload(self) -> None:
         """Read everything again from the log, and refuse requests meanwhile."""
         self.runtime.stopped = RESTORING
+        await self.imports.stop()
         await self._stop_folding()
         self.maintenance.damage.clear()
         await load_campaigns(self.runtime, self.fold, self.maintenance)
         self._follow()
         self.runtime.stopped = None
+        self.imports.resume()
 
     async def _reload_when_open(self) -> None:
         """Read everything again, once the log can be read; until then requests are refused."""
@@ -196,6 +210,8 @@ class Engine:
         """Finish what is under way, save states, and close the log."""
         runtime, maintenance = self.runtime, self.maintenance
         maintenance.stopping = True
+        await self.jobs.stop()
+        await self.imports.stop()
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)

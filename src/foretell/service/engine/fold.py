@@ -28,7 +28,7 @@ from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import SavedState, Tail
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.events import SERVER, Configured, Decided, Record
+from foretell.service.model.events import SERVER, Configured, Record
 from foretell.service.model.snapshot import next_on_grid, pack, state_version
 
 logger = logging.getLogger("foretell.service")
@@ -154,10 +154,7 @@ class Fold:
             else:
                 if not fold_at_hand(active.campaign, record):
                     await fold(active.campaign, record, self.runtime.log)
-                if isinstance(event, Decided):
-                    active.overlay.folded(event.nonce)
-                elif isinstance(event, Configured):
-                    active.config_changed()
+                active.folded(event)
             active.unsaved += 1
             if perf_counter() - self._turn > LONG_TURN_SECONDS:
                 await asyncio.sleep(0)
@@ -193,8 +190,11 @@ class Fold:
         await self.save_now(active)
 
     async def save_now(self, active: ActiveCampaign) -> None:
-        """Save a campaign's state, which stands where states are saved."""
+        """Save a campaign's state, which stands where states are saved.
+
+        It becomes bytes in a thread: nobody but the fold changes it, and the fold waits.
+        """
         campaign, version = active.campaign, state_version(active.config)
-        state = SavedState(campaign.position, version, pack(campaign))
+        state = SavedState(campaign.position, version, await asyncio.to_thread(pack, campaign))
         active.save_due, active.saved, active.unsaved = False, campaign.position, 0
         await self.runtime.log.save_state(active.number, state)

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import suppress
+
+import numpy as np
 
 from foretell import protocol
 from foretell.service.engine.fold import REPORT_SECONDS, Fold
+from foretell.service.engine.record_pages import record_page, record_views
+from foretell.service.engine.replay import configurations_of
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.campaign import Campaign
+from foretell.service.model.counters import Counters
 from foretell.service.model.decision_id import UNKNOWN_ID
 from foretell.service.model.errors import NotFound
-from foretell.service.model.events import SERVER, DecisionRecords, Record
+from foretell.service.model.events import SERVER, CampaignConfig
+from foretell.service.model.outcome import Rules
+from foretell.service.reports.campaign_copy import CampaignCopy, StatusChange
 from foretell.service.reports.changes import signal_changes
 from foretell.service.reports.delays import delay_report
-from foretell.service.reports.history import decision_history, record_view, server_record_view
+from foretell.service.reports.history import decision_history, server_record_view
+from foretell.service.reports.periods import EVERYTHING, Asked
+from foretell.service.reports.reactions import memory_of
 from foretell.service.reports.series import timeseries
 from foretell.service.reports.signals import signal_table
 from foretell.service.reports.summary import campaign_report
+from foretell.service.reports.validity import validity_report
+from foretell.service.reports.values import current_belief
+from foretell.stats.value_now import values_now
 
-LATEST_DECISIONS = 5000
-"""Decisions from which delays are read."""
-DECISIONS_PER_READ = 64
 LONG_HISTORY = 200
 """Events about one decision from which on its history is not made in the event loop."""
 EXPORT_PAGE = 500
@@ -37,34 +47,58 @@ class Queries:
         """Read what the runtime holds, as far as it is folded."""
         self.runtime = runtime
         self.fold = fold
+        self._changes: dict[int, tuple[Campaign, int, protocol.SignalChanges]] = {}
+        """The changes that were last found in a campaign, with its state and position then."""
 
     async def report(self, name: str) -> protocol.CampaignReport:
         """Return the report of a campaign."""
-        return campaign_report(await self._current(name))
+        active = await self._current(name)
+        copy = CampaignCopy.of(active)
+        if copy.config.status in ("paused", "stopped"):
+            with suppress(LogClosed):
+                copy.status_change = await self._status_change(active.number)
+        return await asyncio.to_thread(_report, copy)
 
-    async def timeseries(self, name: str) -> protocol.Timeseries:
+    async def _status_change(self, number: int) -> StatusChange | None:
+        """Return when the status of a campaign became what it is, and by whom."""
+        found, status = None, ""
+        for record, event in await configurations_of(self.runtime.log, number):
+            if event.config.status != status:
+                status = event.config.status
+                found = StatusChange(record.recorded_at, event.by)
+        return found
+
+    async def validity(self, name: str) -> protocol.ValidityReport:
+        """Return whether the signal of a campaign can be trusted."""
+        copy = CampaignCopy.of(await self._current(name))
+        return await asyncio.to_thread(validity_report, copy)
+
+    async def timeseries(self, name: str, asked: Asked = EVERYTHING) -> protocol.Timeseries:
         """Return a campaign over time."""
-        return timeseries(await self._current(name))
+        active = await self._current(name)
+        return await asyncio.to_thread(timeseries, *_still(active), asked)
 
-    async def signals(self, name: str) -> protocol.SignalTable:
-        """Return the signals of a campaign by action."""
-        return signal_table(await self._current(name))
-
-    async def changes(self, name: str) -> protocol.SignalChanges:
-        """Return the moments at which signals changed."""
-        return signal_changes(await self._current(name))
+    async def signals(self, name: str, asked: Asked = EVERYTHING) -> protocol.SignalTable:
+        """Return the signals of a campaign by action and period."""
+        copy = CampaignCopy.of(await self._current(name))
+        return await asyncio.to_thread(_signal_table, copy, asked)
 
     async def delays(self, name: str) -> protocol.DelayReport:
-        """Return how long signals and rewards take to arrive, over the latest decisions."""
+        """Return how long signals and rewards take to arrive, and what the windows miss."""
         active = await self._current(name)
-        campaign, log = active.campaign, self.runtime.log
-        after = await log.number_at(active.number, max(0, campaign.decided - LATEST_DECISIONS)) - 1
-        decisions: list[DecisionRecords] = []
-        while found := await log.decisions_after(active.number, after, DECISIONS_PER_READ):
-            decisions += [one for one in found if one.rank < campaign.decided]
-            after = found[-1].number
-            await asyncio.sleep(0)
-        return delay_report(active.config, campaign.rules, decisions, campaign.as_of)
+        return await asyncio.to_thread(delay_report, *_still(active))
+
+    async def changes(self, name: str) -> protocol.SignalChanges:
+        """Return the moments at which signals changed; the same search is not done twice."""
+        active = await self._current(name)
+        campaign = active.campaign
+        known = self._changes.get(active.number)
+        if known is None or known[0] is not campaign or known[1] != campaign.position:
+            memory, position = memory_of(campaign), campaign.position
+            config, _, counters, now = _still(active)
+            found = await asyncio.to_thread(signal_changes, config, counters, memory, now)
+            known = self._changes[active.number] = campaign, position, found
+        return known[2]
 
     async def history(self, decision_id: str) -> protocol.DecisionHistory:
         """Return all that is known about one decision."""
@@ -90,13 +124,15 @@ class Queries:
             return await asyncio.to_thread(decision_history, *told)
         return decision_history(*told)
 
-    async def record_page(self, name: str, after: int = 0, limit: int = 100) -> protocol.RecordPage:
-        """Return records of a campaign's log after a record."""
-        active, log = self.runtime.find(name), self.runtime.log
-        head = log.head()
-        records = await log.records(after, head, limit, active.number)
-        end = records[-1].seq if len(records) == limit else max(after, head - 1)
-        return protocol.RecordPage(await self._views(active, records), str(end))
+    async def record_page(
+        self,
+        name: str,
+        after: int = 0,
+        limit: int = 100,
+        kind: protocol.RecordType | None = None,
+    ) -> protocol.RecordPage:
+        """Return records of a campaign's log after a record, all or those of one type."""
+        return await record_page(self.runtime, self.runtime.find(name), after, limit, kind)
 
     async def server_page(self, after: int = 0, limit: int = 100) -> protocol.RecordPage:
         """Return records about the server itself after a record: its keys and secrets."""
@@ -112,7 +148,7 @@ class Queries:
         active, log = self.runtime.find(name), self.runtime.log
         after, end = 0, log.head()
         while records := await log.records(after, end, EXPORT_PAGE, active.number):
-            for view in await self._views(active, records):
+            for view in await record_views(self.runtime, active, records):
                 yield view
             after = records[-1].seq
             await asyncio.sleep(0)
@@ -121,18 +157,6 @@ class Queries:
         """Write a consistent copy of the log, while it is used."""
         self.runtime.check_open()
         await self.runtime.log.backup(target)
-
-    async def _views(
-        self, active: ActiveCampaign, records: Sequence[Record]
-    ) -> list[protocol.RecordView]:
-        """Return records with names in place of numbers, each with the id of its decision."""
-        numbers = sorted({record.decision for record in records if record.decision})
-        decided = await self.runtime.log.decided(active.number, numbers)
-        ids = {
-            number: self.runtime.decision_id(active.number, number, event)
-            for number, event in decided.items()
-        }
-        return [record_view(active.config, record, ids.get(record.decision)) for record in records]
 
     async def _current(self, name: str) -> ActiveCampaign:
         """Return a campaign, folded up to this moment if that takes no longer than allowed.
@@ -148,3 +172,22 @@ class Queries:
 
     async def _wait(self) -> None:
         await self.fold.reached(self.runtime.log.now(), REPORT_SECONDS)
+
+
+def _report(copy: CampaignCopy) -> protocol.CampaignReport:
+    """Return the report on a copy; the same draws each time."""
+    belief, values = current_belief(copy), None
+    if belief is not None:
+        values = values_now(belief, copy.choosable, np.random.default_rng(0))
+    return campaign_report(copy, values)
+
+
+def _signal_table(copy: CampaignCopy, asked: Asked) -> protocol.SignalTable:
+    verdict = copy.judgement.verdict
+    return signal_table(copy.config, copy.rules, copy.counters, copy.as_of, asked, verdict)
+
+
+def _still(active: ActiveCampaign) -> tuple[CampaignConfig, Rules, Counters, int]:
+    """Return what a report is made of in a thread: a copy, as the fold goes on meanwhile."""
+    campaign = active.campaign
+    return active.config, campaign.rules, campaign.counters.copy(), campaign.as_of

@@ -9,12 +9,12 @@ from __future__ import annotations
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.maintenance import Maintenance
 from foretell.service.engine.refit import refit
-from foretell.service.engine.replay import configurations_of, rebuild
+from foretell.service.engine.replay import configurations_among, configurations_of, rebuild
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.errors import Damaged
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.events import SERVER
+from foretell.service.model.events import SERVER, Imported
 from foretell.service.model.snapshot import state_version, unpack
 
 
@@ -27,13 +27,17 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
     runtime.keyring.last_used.update(await log.uses())
     head = log.now()
     for number in await log.campaigns():
-        created, _ = (await configurations_of(log, number))[0]
+        records = await log.configurations(number)
+        created, _ = configurations_among(number, records)[0]
         campaign = await _saved_state(runtime, maintenance, number)
         saved = 0 if campaign is None else campaign.position
         if campaign is None:
             campaign = await rebuild(log, number, head)
         active = ActiveCampaign(number, campaign, created.recorded_at)
         active.saved, active.counts = saved, await _counts(runtime, maintenance, number)
+        for record in records:
+            if isinstance(record.event, Imported):
+                active.imports.note(record.event)
         runtime.register(active)
     fold.position = min(
         [active.campaign.position for active in runtime.by_number.values()], default=head

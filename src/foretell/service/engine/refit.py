@@ -8,13 +8,15 @@ holds before the record and the new one after it.
 from __future__ import annotations
 
 from foretell.service.engine.fold import Fold
-from foretell.service.engine.replay import catch_up, refit_from_log
+from foretell.service.engine.replay import catch_up, configurations_of, refit_from_log
 from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.turns import Progress, no_progress
 from foretell.service.log.protocol import Accepted, Draft
 from foretell.service.model.active_campaign import ActiveCampaign
-from foretell.service.model.config import with_closed_windows
 from foretell.service.model.events import Author, CampaignConfig, Configured, moment
 from foretell.service.model.snapshot import state_version
+from foretell.service.model.stage_fields import with_closed_windows
+from foretell.service.model.validity_ledger import evidence_over_refit
 
 MAX_ROUNDS = 8
 """How often the refit reads what came meanwhile, before it takes the state's place."""
@@ -29,27 +31,32 @@ async def refit(
     config: CampaignConfig,
     why: str,
     by: Author | None = None,
+    progress: Progress = no_progress,
 ) -> bool:
     """Refit a campaign; return False if another change came first, and nothing was done."""
     log, number, version = runtime.log, active.number, active.version
-    active.refitting = True
+    active.refitting, active.refit_share = True, 0.0
     try:
         position = log.now()
         await fold.reached(position)
         if active.version != version:
             return False
         config = with_closed_windows(active.config, config, moment(position))
-        campaign = await refit_from_log(log, number, config, position)
+        reading = _Reading(active, config, progress)
+        campaign = await refit_from_log(log, number, config, position, reading.advance, served=True)
         behind = log.now() - position
         for _ in range(MAX_ROUNDS):
             now = log.head()  # what is above it may be under way, and cannot be read yet
+            if (await configurations_of(log, number))[-1][1].version != version:
+                return False
             await catch_up(campaign, number, now, log)
             left = log.now() - now
             if left < FEW or left > behind / 2:
                 break  # records come as fast as they are read: the fold reads the rest
             behind = left
         runtime.refits[number] = campaign
-        event = Configured(version + 1, config, why, state_version(config), position, by)
+        evidence = evidence_over_refit(active.campaign.ledger, active.config, config)
+        event = Configured(version + 1, config, why, state_version(config), position, by, evidence)
         draft = Draft(number, event, claims=((number, version_key(version + 1)),))
         (written,) = await log.append([draft])
         if isinstance(written, Accepted):
@@ -58,6 +65,22 @@ async def refit(
     finally:
         runtime.refits.pop(number, None)
         active.refitting = False
+
+
+class _Reading:
+    """Says how much of the log a refit has read."""
+
+    def __init__(self, active: ActiveCampaign, config: CampaignConfig, progress: Progress) -> None:
+        """Begin with nothing read."""
+        self._active, self._read, self._progress = active, 0, progress
+        imported = sum(one.decisions for one in config.history)
+        self._all = max(1, active.campaign.decided + imported)
+
+    def advance(self, decisions: int) -> None:
+        """Take note of decisions that were read."""
+        self._read += decisions
+        self._active.refit_share = min(1.0, self._read / self._all)
+        self._progress(decisions)
 
 
 def version_key(version: int) -> bytes:

@@ -6,13 +6,14 @@ applied. A state is built from where its policy was last refit, and from there r
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
-from time import perf_counter
+from collections.abc import Sequence
 
+from foretell.service.engine.history_reader import read_histories
+from foretell.service.engine.turns import Progress, Turns, no_progress
 from foretell.service.log.errors import Damaged
 from foretell.service.log.protocol import LogReader
 from foretell.service.model.campaign import NOTHING, Campaign, Needs
+from foretell.service.model.decision_cache import DECISIONS_PER_READ
 from foretell.service.model.events import (
     CampaignConfig,
     Configured,
@@ -20,32 +21,9 @@ from foretell.service.model.events import (
     Feedback,
     Record,
 )
-from foretell.service.model.running import DECISIONS_PER_READ
 
 RECORDS_PER_STEP = 256
 """Records that are read at a time."""
-LONG_TURN_SECONDS = 0.002
-"""After so long other work gets its turn."""
-Progress = Callable[[int], None]
-"""Called with how many records or decisions were read."""
-
-
-def _no_progress(_: int) -> None:
-    """Tell nobody."""
-
-
-class _Turns:
-    """Lets other work go on now and then, and not more often: else records come faster."""
-
-    def __init__(self) -> None:
-        """Begin a turn."""
-        self._began = perf_counter()
-
-    async def pause(self) -> None:
-        """Let others go on, after a long turn."""
-        if perf_counter() - self._began > LONG_TURN_SECONDS:
-            await asyncio.sleep(0)
-            self._began = perf_counter()
 
 
 async def close_windows(campaign: Campaign, number: int, until: int, log: LogReader) -> None:
@@ -99,10 +77,10 @@ async def prefetch(campaign: Campaign, records: Sequence[Record], log: LogReader
 
 
 async def catch_up(
-    campaign: Campaign, number: int, until: int, log: LogReader, progress: Progress = _no_progress
+    campaign: Campaign, number: int, until: int, log: LogReader, progress: Progress = no_progress
 ) -> None:
-    """Bring a campaign up to a seq; its records up to there are no refits."""
-    turns = _Turns()
+    """Bring a campaign up to a seq; no configuration up to there is of another policy."""
+    turns = Turns()
     while True:
         records = await log.records(campaign.position - 1, until, RECORDS_PER_STEP, number)
         await prefetch(campaign, records, log)
@@ -120,11 +98,17 @@ async def refit_from_log(
     number: int,
     config: CampaignConfig,
     position: int,
-    progress: Progress = _no_progress,
+    progress: Progress = no_progress,
+    *,
+    served: bool = False,
 ) -> Campaign:
-    """Read every decision in order, with its outcome at a position."""
+    """Read what was imported, then every decision in order, with its outcome at a position.
+
+    `served` is whether requests are served meanwhile.
+    """
     campaign = Campaign(config)
-    after, read, turns = 0, 0, _Turns()
+    await read_histories(log, number, campaign, progress, served=served)
+    after, read, turns = 0, 0, Turns()
     while found := await log.decisions_after(number, after, DECISIONS_PER_READ):
         found = [records for records in found if records.number < position]
         for records in found:
@@ -140,11 +124,12 @@ async def refit_from_log(
 
 async def configurations_of(log: LogReader, number: int) -> list[tuple[Record, Configured]]:
     """Return every configuration of a campaign; raise `Damaged` where one is missing."""
-    found = [
-        (record, record.event)
-        for record in await log.configurations(number)
-        if isinstance(record.event, Configured)
-    ]
+    return configurations_among(number, await log.configurations(number))
+
+
+def configurations_among(number: int, records: Sequence[Record]) -> list[tuple[Record, Configured]]:
+    """Return the configurations among the records of a campaign that are about no decision."""
+    found = [(record, record.event) for record in records if isinstance(record.event, Configured)]
     for expected, (record, event) in enumerate(found, 1):
         if event.version != expected:
             raise Damaged(f"campaign {number}: a configuration before record", record.seq)
@@ -154,7 +139,7 @@ async def configurations_of(log: LogReader, number: int) -> list[tuple[Record, C
 
 
 async def rebuild(
-    log: LogReader, number: int, until: int, progress: Progress = _no_progress
+    log: LogReader, number: int, until: int, progress: Progress = no_progress
 ) -> Campaign:
     """Build the state of a campaign at a seq from the log alone."""
     record, event = next(

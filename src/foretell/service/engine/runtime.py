@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from foretell.errors import near_miss
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.protocol import Log
 from foretell.service.model.active_campaign import ActiveCampaign
@@ -73,7 +74,9 @@ class Runtime:
         self.check_read()
         found = self.by_name.get(name)
         if found is None:
-            raise NotFound(f"there is no campaign {name!r}: list the campaigns, or make it first")
+            close = near_miss(name, list(self.by_name))
+            advice = f"did you mean {close!r}?" if close else "list the campaigns, or make it first"
+            raise NotFound(f"there is no campaign {name!r}: {advice}")
         if found.damage is not None:
             raise found.damage
         return found

@@ -84,10 +84,11 @@ async def _rebuilt(log: LogReader, number: int, advance: Callable[[int], None]) 
     else:
         until = saved.position
         campaign = await rebuild(log, number, until, advance)
-        if unpack(saved.version, saved.body) is None:
+        stored = unpack(saved.version, saved.body)
+        if stored is None:
             comparison = "other version"
-        else:
-            comparison = "same" if pack(campaign) == saved.body else "differs"
+        else:  # packed again: an older foretell knew fewer settings of a campaign
+            comparison = "same" if pack(campaign) == pack(stored) else "differs"
     return Rebuilt(name, format_timestamp(moment(until)), comparison)
 
 

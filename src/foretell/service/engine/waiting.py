@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 from foretell.service.log.protocol import Accepted, Draft, Log, Written
+from foretell.service.model import parking
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decision_id import Token
 from foretell.service.model.errors import Conflict, RequestProblem
@@ -69,14 +70,16 @@ class Waiting:
         read: dict[int, int] = {}
         for index, (token, active, *_) in enumerate(self.feedback):
             if self.parked[index]:
-                number = token.number
-                folded = None if number in self.missing else active.campaign.parked_about(number)
-                if folded is None and number not in self.missing:
-                    if number not in read:
-                        read[number] = await _count_parked(active, number, log)
-                    folded = read[number]
+                number, places = token.number, active.parking
                 try:
-                    active.parking.take(active.campaign, number, folded)
+                    places.check_campaign(active.campaign)
+                    about = active.campaign.parked_about(number)
+                    if about is None:
+                        if number not in read:
+                            count = _count_lost if number in self.missing else _count_parked
+                            read[number] = await count(active, number, log)
+                        about = read[number]
+                    places.take(active.campaign, number, about)
                     self._taken.append(index)
                 except Conflict as error:
                     self.full[index] = error
@@ -102,7 +105,7 @@ class Waiting:
         for index in self._taken:
             result, (token, active, *_) = written[index], self.feedback[index]
             seq = result.record.seq if isinstance(result, Accepted) else None
-            active.parking.settle(token.number, seq, lost=token.number in self.missing)
+            active.parking.settle(token.number, seq)
 
 
 async def _missing(feedback: Sequence[AboutDecision], log: Log) -> set[int]:
@@ -137,10 +140,26 @@ async def _targets(feedback: Sequence[AboutDecision], log: Log) -> list[Record |
 
 
 async def _count_parked(active: ActiveCampaign, number: int, log: Log) -> int:
-    """Count what is parked about a decision that is not at hand."""
-    rules, refit = active.campaign.rules, active.campaign.last_refit
+    """Count what is parked about a decision that is not at hand, which then is.
+
+    An event that is refused leaves no record, so that the fold would never read the decision: all
+    of it would be read again for each. If the fold has gone on meanwhile, what was read may lack a
+    record of it, and is not kept.
+    """
+    campaign, position = active.campaign, active.campaign.position
     found = await log.decisions(active.number, [number])
-    return sum(Running.of(rules, one, refit).reward.unmatched for one in found)
+    if active.campaign is campaign and campaign.position == position:
+        campaign.learn(found)
+    known = campaign.parked_about(number)
+    if known is not None:
+        return known
+    read = (Running.of(campaign.rules, one, campaign.last_refit) for one in found)
+    return sum(one.reward.unmatched for one in read)
+
+
+async def _count_lost(active: ActiveCampaign, number: int, log: Log) -> int:
+    """Count what is parked about a decision that the log does not hold: all that is about it."""
+    return await log.count_about(number, active.campaign.position, parking.PARKED_PER_DECISION)
 
 
 def _is_reward_of(record: Record | None, decision: int) -> bool:

@@ -10,7 +10,7 @@ from foretell.service.http.app import (
     app,
     connection_factory,
 )
-from foretell.service.http.bodies import Limits
+from foretell.service.http.limits import Limits
 from foretell.service.http.metrics import Metrics
 
 __all__ = [

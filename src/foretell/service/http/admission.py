@@ -1,5 +1,8 @@
 """Who is let in: a share of the requests in flight for each key, and budgets a second.
 
+The fewer places are left, the smaller the share of a key where others are served too: so a few
+keys, however much they send and however slowly, leave places for the rest.
+
 A budget is a bucket that fills at its rate, up to what a second brings. A request is let in while
 there is something in it, and then takes what it takes: one that takes more leaves a debt, and the
 next waits until it is paid. So a budget holds on average, however large one request is.
@@ -11,11 +14,13 @@ from collections.abc import Callable
 from math import ceil
 from time import monotonic
 
-from foretell.service.http.bodies import Limits
+from foretell.service.http.limits import Limits
 from foretell.service.http.responses import encode
 from foretell.service.model.errors import OverBudget, Overloaded
 from foretell.service.model.keys import Caller
 
+CROWDED = 2
+"""Where others are served too, a key has at most so many times the places that are left."""
 MAX_HELD_BYTES = 64 << 20
 """Bytes of bodies that are not whole yet, of all requests but those of administrators."""
 
@@ -112,6 +117,12 @@ class Admission:
             )
         if self._in_flight >= self._limits.in_flight:
             raise Overloaded("too many requests are being served: try again soon")
+        left = self._limits.in_flight - self._in_flight
+        if use.in_flight >= CROWDED * left and use.in_flight < self._in_flight:
+            raise Overloaded(
+                f"{use.in_flight} requests of this key are being served, and {left} places are "
+                f"left for all others: try again soon"
+            )
         if self.has_budgets:
             self._check_budgets(use)
         use.in_flight += 1

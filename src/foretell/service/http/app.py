@@ -13,10 +13,10 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from foretell.service.engine import Engine
-from foretell.service.http.bodies import Limits
 from foretell.service.http.connection import Connection
 from foretell.service.http.docs_page import render_docs
 from foretell.service.http.endpoint import CLIENT_GONE, Resource
+from foretell.service.http.limits import Limits
 from foretell.service.http.metrics import Metrics
 from foretell.service.http.openapi import openapi_document
 from foretell.service.http.operation import AppState, Operation

@@ -1,29 +1,23 @@
-"""Reading a request: its body and its query, within limits that hold before they are parsed."""
+"""Reading the body of a request, within limits that hold before it is parsed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import Annotated, Any, Literal, Protocol
-from urllib.parse import parse_qsl
+from typing import Any, Protocol
 
 import msgspec
-from msgspec import Meta, Struct
 from starlette.types import Message, Receive
 
-from foretell.errors import UnknownName
-from foretell.protocol import RequestBody
 from foretell.protocol.fields import MAX_BATCH_EVENTS
-from foretell.service.model.errors import BadParameter, Malformed, TooLarge, WrongMedia
-from foretell.service.model.validation import query_errors, refuse_json
+from foretell.service.model.checks.validation import refuse_json
+from foretell.service.model.errors import Malformed, TooLarge, WrongMedia
 
 HeaderMap = Mapping[bytes, bytes]
 """Headers by their names in lower case; of several with one name, the last."""
 JSON = b"application/json"
 NDJSON = b"application/x-ndjson"
 
-Count = Annotated[int, Meta(ge=1)]
-Seconds = Annotated[float, Meta(gt=0)]
 MAX_DEPTH = 64
 """Arrays and objects inside each other: 400 over it."""
 MAX_VALUES = 1 << 16
@@ -37,35 +31,6 @@ _TOO_DEEP = f"the body must have at most {MAX_DEPTH} arrays and objects inside e
 _MARKS = b",[{\n"
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
-
-
-class Limits(Struct, frozen=True, kw_only=True):
-    """What a stranger, a key and a request may take; none depends on what a body says."""
-
-    event: Count = 1 << 19
-    """Bytes of the body of one decision or report: 413 over it."""
-    body: Count = 1 << 20
-    """Bytes of any other body: 413 over it."""
-    batch: Count = 2 << 20
-    """Bytes of a batch: 413 over it."""
-    in_flight: Count = 1000
-    """Requests served at the same time: 429 over it."""
-    in_flight_per_key: Count = 500
-    """Of them those of one key: 429 over it."""
-    header_bytes: Count = 1 << 16
-    """Bytes until the headers end, and of what stands between the parts of a body: 431 over it."""
-    headers: Count = 100
-    """Headers of a request: 431 over it."""
-    header_seconds: Seconds = 10.0
-    """Until the headers end: 408 over it."""
-    body_seconds: Seconds = 10.0
-    """From there until the body ends, more for a large one: 408 over it."""
-    key_requests: Seconds | None = None
-    """Requests a second and key: 429 over it; None: as many as come."""
-    key_bytes: Seconds | None = None
-    """Bytes of bodies a second and key: 429 over it."""
-    key_context: Seconds | None = None
-    """Bytes of stored context a second and key: 429 over it."""
 
 
 class ClientDisconnected(Exception):
@@ -168,7 +133,8 @@ def check_media(headers: HeaderMap, known: tuple[bytes, ...]) -> bytes:
     media = sent.partition(b";")[0].strip().lower()
     if media not in known:
         kinds = " or ".join(kind.decode() for kind in known)
-        raise WrongMedia(f"the body must be {kinds}: say so in the header Content-Type")
+        got = repr(media[:40].decode("ascii", "replace")) if media else "no Content-Type"
+        raise WrongMedia(f"the body must be {kinds}, got {got}: say so in the header Content-Type")
     return media
 
 
@@ -211,64 +177,3 @@ def split_ndjson(body: bytes) -> list[tuple[int, bytes]]:
         raise TooLarge(f"a batch must have at most {MAX_LINES} lines, got {lines}: send several")
     stripped = (line.strip() for line in body.split(b"\n"))
     return [(number, line) for number, line in enumerate(stripped, 1) if line]
-
-
-class NoQuery(RequestBody):
-    """No parameters at all."""
-
-
-class LogQuery(RequestBody):
-    """Which records of the log: those after a record, and how many."""
-
-    after: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
-    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
-
-
-class RetireQuery(RequestBody):
-    """How a secret is retired."""
-
-    with_ids: bool = False
-
-
-class ExportQuery(RequestBody):
-    """How a log is written out."""
-
-    format: Literal["ndjson", "parquet"] = "ndjson"
-
-
-def parse_query(kind: type[RequestBody], text: bytes) -> Any:
-    """Parse the parameters of a query: one that is unknown, doubled or unusable is named.
-
-    >>> parse_query(LogQuery, b"after=7")
-    LogQuery(after=7, limit=100)
-    >>> parse_query(LogQuery, b"limit=0")
-    Traceback (most recent call last):
-        ...
-    foretell.service.model.errors.BadParameter: limit must be a whole number of at least 1 and
-    at most 1,000, got 0: send a larger one
-    """
-    if not text:
-        return kind()
-    try:
-        pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, errors="strict")
-    except ValueError:
-        raise BadParameter("the query must be percent-encoded UTF-8") from None
-    known = kind.__struct_fields__
-    values: dict[str, str] = {}
-    for name, value in pairs:
-        if name not in known:
-            raise BadParameter(_unknown_parameter(name[:40], known), field=name[:40])
-        if name in values:
-            raise BadParameter(f"{name} is given twice: give it once", field=name)
-        values[name] = value
-    try:
-        return msgspec.convert(values, kind, strict=False)
-    except msgspec.ValidationError:
-        errors = query_errors(kind, values)
-        raise BadParameter("; ".join(one.detail for one in errors), errors=errors) from None
-
-
-def _unknown_parameter(name: str, known: tuple[str, ...]) -> str:
-    if not known:
-        return f"there is no parameter {name!r}: this address takes none, leave it out"
-    return str(UnknownName.of("parameter", name, known))

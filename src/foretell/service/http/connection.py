@@ -17,8 +17,8 @@ import httptools
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from foretell.service.http.bodies import Limits
 from foretell.service.http.exchange import REQUEST_ID, head_of, new_request_id
+from foretell.service.http.limits import Limits
 from foretell.service.http.problems import problem_response
 from foretell.service.http.request_reader import BODY, HEAD, IDLE, RequestReader
 from foretell.service.http.responses import NO_STORE

@@ -19,11 +19,11 @@ from foretell.service.http.bodies import (
     HeaderMap,
     check_media,
     parse_json,
-    parse_query,
     read_body,
 )
 from foretell.service.http.operation import AppState, Operation, RequestContext
 from foretell.service.http.problems import error_response, problem_response
+from foretell.service.http.queries import parse_query
 from foretell.service.http.responses import request_id, send_response
 from foretell.service.model.errors import BadRequest, Forbidden, Unauthorized, WrongMethod
 from foretell.service.model.keys import Caller
@@ -69,7 +69,10 @@ class Endpoint:
                     caller = scope["caller"] = self._let_in(headers, scope["headers"], params)
                     if self._admin_waits or "admin" not in caller.scopes:
                         use = state.admission.enter(caller)
-                query = operation.query and parse_query(operation.query, scope["query_string"])
+                query = None
+                if operation.query is not None:
+                    asked = scope["query_string"]
+                    query = parse_query(operation.query, asked) if asked else operation.query()
                 body = None
                 if operation.request is not None:
                     body = await self._body(headers, receive, use)
@@ -152,7 +155,10 @@ def check_key(engine: Engine, sent: bytes | None, allowed: frozenset[protocol.Sc
     if caller is None:
         raise Unauthorized("the key is not valid, or not any more: ask for a new one")
     if caller.scopes.isdisjoint(allowed):
-        raise Forbidden(f"this needs a key with the scope {' or '.join(sorted(allowed))}")
+        raise Forbidden(
+            f"this needs a key with the scope {' or '.join(sorted(allowed))}, and the key that was "
+            f"sent has {', '.join(sorted(caller.scopes))} alone: use another key, or make one"
+        )
     return caller
 
 

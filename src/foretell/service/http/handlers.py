@@ -18,6 +18,7 @@ from foretell.service.http.bodies import NDJSON, parse_json, split_ndjson
 from foretell.service.http.operation import Handler, RequestContext
 from foretell.service.http.responses import Response, encode
 from foretell.service.model.errors import Stale, TooLarge, Unusable
+from foretell.service.reports.periods import Asked
 
 _TAG = re.compile(rb'(W/)?"([^"]*)"')
 
@@ -173,11 +174,19 @@ async def patch_action(context: RequestContext) -> Response:
     return _campaign(await patched)
 
 
+async def import_history(context: RequestContext) -> Response:
+    """Take in a part of an earlier log."""
+    name = context.params["campaign"]
+    view = await context.engine.import_history(name, context.body, context.author)
+    location = f"/v1/campaigns/{name}"
+    return Response(202, encode(view), ((b"location", location.encode()),))
+
+
 async def erase_unit(context: RequestContext) -> Response:
     """Forget a unit."""
     unit = context.params["unit"]
     if not 1 <= len(unit) <= 200:
-        raise Unusable(f"a unit must have 1 to 200 characters, got {len(unit)}")
+        raise Unusable(f"a unit must have 1 to 200 characters, got {len(unit)}: send one of them")
     name = context.params["campaign"]
     return Response(200, encode(await context.engine.erase(name, unit, context.author)))
 
@@ -185,7 +194,19 @@ async def erase_unit(context: RequestContext) -> Response:
 # Reports
 
 
-Report = Literal["report", "timeseries", "delays", "signals", "changes"]
+Report = Literal["report", "delays", "changes", "validity"]
+Series = Literal["timeseries", "signals"]
+
+
+def series(name: Series) -> Handler:
+    """Return the handler that shows a report by periods of time."""
+
+    async def handler(context: RequestContext) -> Response:
+        read, query = getattr(context.engine, name), context.query
+        asked = Asked.of(query.begin, query.end, query.width)
+        return Response(200, encode(await read(context.params["campaign"], asked)))
+
+    return handler
 
 
 def report(name: Report) -> Handler:
@@ -201,4 +222,29 @@ def report(name: Report) -> Handler:
 async def get_events(context: RequestContext) -> Response:
     """Return records of the log, and where to go on."""
     name, query = context.params["campaign"], context.query
-    return Response(200, encode(await context.engine.record_page(name, query.after, query.limit)))
+    page = await context.engine.record_page(name, query.after, query.limit, query.type)
+    return Response(200, encode(page))
+
+
+# Evaluations
+
+
+async def evaluate(context: RequestContext) -> Response:
+    """Begin to evaluate a policy."""
+    name = context.params["campaign"]
+    view = await context.engine.evaluate(name, context.body)
+    location = f"/v1/campaigns/{name}/evaluations/{view.id}"
+    return Response(202, encode(view), ((b"location", location.encode()),))
+
+
+async def get_evaluation(context: RequestContext) -> Response:
+    """Return an evaluation, as far as it has come."""
+    params = context.params
+    return Response(
+        200, encode(context.engine.evaluation(params["campaign"], params["evaluation"]))
+    )
+
+
+async def list_evaluations(context: RequestContext) -> Response:
+    """Return the latest evaluations."""
+    return Response(200, encode(context.engine.evaluations(context.params["campaign"])))

@@ -20,6 +20,7 @@ _PARAMETERS: dict[str, tuple[Any, str]] = {
     "campaign": (protocol.Name, "The name of the campaign."),
     "action": (protocol.Name, "The name of the action."),
     "decision": (protocol.Id, "The decision_id that came with the decision."),
+    "evaluation": (protocol.Id, "The id of the evaluation."),
     "unit": (protocol.Id, "The unit, as it was sent with decisions."),
     "key_id": (protocol.Id, "The id of the key, not the key."),
     "secret": (

@@ -12,8 +12,10 @@ from starlette.types import Receive, Scope
 from foretell import protocol
 from foretell.service.engine import Engine
 from foretell.service.http.admission import Admission
-from foretell.service.http.bodies import JSON, Limits, NoQuery
+from foretell.service.http.bodies import JSON
+from foretell.service.http.limits import Limits
 from foretell.service.http.metrics import Metrics
+from foretell.service.http.queries import NoQuery
 from foretell.service.http.responses import Response
 from foretell.service.model.errors import Conflict, NotFound, RequestProblem, Unusable
 from foretell.service.model.events import Author

@@ -11,17 +11,20 @@ from msgspec.structs import replace
 
 from foretell import protocol
 from foretell.protocol.fields import MAX_BATCH_EVENTS
+from foretell.protocol.warm_start import MAX_PART_ROWS
 from foretell.service.http import handlers
-from foretell.service.http.bodies import JSON, NDJSON, ExportQuery, LogQuery
+from foretell.service.http.bodies import JSON, NDJSON
 from foretell.service.http.export import PARQUET, export
 from foretell.service.http.operation import (
     CAMPAIGN,
     DECISION,
+    Handler,
     Operation,
     Success,
     campaign_operation,
     feedback_operation,
 )
+from foretell.service.http.queries import EventsQuery, ExportQuery, SeriesQuery
 from foretell.service.http.service_routes import SERVICE_OPERATIONS
 from foretell.service.model.errors import (
     Conflict,
@@ -48,11 +51,20 @@ def _status(verb: str, status: Literal["running", "paused", "stopped"], summary:
 
 def _report(name: handlers.Report, summary: str, kind: Any) -> Operation:
     """Return the operation that shows one report of a campaign."""
+    return _read(name, handlers.report(name), summary, kind)
+
+
+def _series(name: handlers.Series, summary: str, kind: Any) -> Operation:
+    """Return the operation that shows one report of a campaign by periods of time."""
+    return replace(_read(name, handlers.series(name), summary, kind), query=SeriesQuery)
+
+
+def _read(name: str, handler: Handler, summary: str, kind: Any) -> Operation:
     return Operation(
         f"get_{name}",
         "GET",
         f"{CAMPAIGN}/{name}",
-        handlers.report(name),
+        handler,
         summary,
         (Success(200, "The table.", kind),),
         "Reports",
@@ -211,6 +223,34 @@ _CAMPAIGNS = (
         example={"status": "paused"},
     ),
     Operation(
+        "import_history",
+        "POST",
+        f"{CAMPAIGN}/history",
+        handlers.import_history,
+        f"Warm-start a campaign from an earlier log, in parts of up to {MAX_PART_ROWS:,} rows.",
+        (
+            Success(
+                202,
+                "The part is on disk. After the last one the policy reads them all; the campaign "
+                "says how far it is.",
+                protocol.ImportView,
+                ("Location",),
+            ),
+        ),
+        "Campaigns",
+        scope="admin",
+        request=protocol.HistoryPart,
+        raises=(NotFound, Conflict),
+        example={
+            "id": "autumn-2025",
+            "rows": [
+                {"action": "sale", "signal": "click", "reward": 1.0},
+                {"action": "new-arrivals", "signal": "none", "reward": 0.0},
+            ],
+            "last": True,
+        },
+    ),
+    Operation(
         "erase_unit",
         "DELETE",
         f"{CAMPAIGN}/units/{{unit:unit}}",
@@ -225,20 +265,23 @@ _CAMPAIGNS = (
 
 _REPORTS = (
     _report("report", "What a campaign has come to.", protocol.CampaignReport),
-    _report("timeseries", "A campaign over time.", protocol.Timeseries),
-    _report("delays", "How long feedback takes.", protocol.DelayReport),
-    _report("signals", "Signals by action.", protocol.SignalTable),
-    _report("changes", "When signals changed.", protocol.SignalChanges),
+    _series("timeseries", "A campaign over time, by action and by mode.", protocol.Timeseries),
+    _report("delays", "How long feedback takes, and what the windows miss.", protocol.DelayReport),
+    _series("signals", "Signals by action and period.", protocol.SignalTable),
+    _report(
+        "changes", "When signals changed, and what the policy did about it.", protocol.SignalChanges
+    ),
+    _report("validity", "Whether the signal can be trusted.", protocol.ValidityReport),
     Operation(
         "get_events",
         "GET",
         f"{CAMPAIGN}/events",
         handlers.get_events,
-        "Read records of the log after a given one.",
+        "Read records of the log after a given one, all or of one type.",
         (Success(200, "Records of the log, and where to go on.", protocol.RecordPage),),
         "Reports",
         scope="read",
-        query=LogQuery,
+        query=EventsQuery,
         raises=(NotFound,),
     ),
     Operation(
@@ -255,4 +298,55 @@ _REPORTS = (
     ),
 )
 
-OPERATIONS: tuple[Operation, ...] = (*_HOT, *_CAMPAIGNS, *_REPORTS, *SERVICE_OPERATIONS)
+_EVALUATIONS = (
+    Operation(
+        "evaluate",
+        "POST",
+        f"{CAMPAIGN}/evaluations",
+        handlers.evaluate,
+        "Begin to find out what another policy would have earned on this log.",
+        (
+            Success(
+                202,
+                "The evaluation, under way.",
+                protocol.EvaluationView,
+                ("Location",),
+            ),
+        ),
+        "Reports",
+        scope="admin",
+        request=protocol.NewEvaluation,
+        raises=(NotFound, Conflict),
+        example={"policy": "ucb"},
+    ),
+    Operation(
+        "list_evaluations",
+        "GET",
+        f"{CAMPAIGN}/evaluations",
+        handlers.list_evaluations,
+        "List the latest evaluations since the server was started.",
+        (Success(200, "The evaluations, oldest first.", protocol.EvaluationList),),
+        "Reports",
+        scope="read",
+        raises=(NotFound,),
+    ),
+    Operation(
+        "get_evaluation",
+        "GET",
+        f"{CAMPAIGN}/evaluations/{{evaluation}}",
+        handlers.get_evaluation,
+        "Read an evaluation: how far it has come, or what it has found.",
+        (Success(200, "The evaluation.", protocol.EvaluationView),),
+        "Reports",
+        scope="read",
+        raises=(NotFound,),
+    ),
+)
+
+OPERATIONS: tuple[Operation, ...] = (
+    *_HOT,
+    *_CAMPAIGNS,
+    *_REPORTS,
+    *_EVALUATIONS,
+    *SERVICE_OPERATIONS,
+)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from foretell import protocol
 from foretell.service.http import service_handlers
-from foretell.service.http.bodies import LogQuery, RetireQuery
 from foretell.service.http.operation import (
     Operation,
     Success,
     open_operation,
 )
+from foretell.service.http.queries import LogQuery, RetireQuery
 from foretell.service.model.errors import (
     Conflict,
     LogUnavailable,

@@ -16,7 +16,7 @@ import msgspec
 from foretell.errors import DamagedFile, InvalidInput
 from foretell.files import write_whole
 from foretell.service.log.chain import LINK_EVERY, Chain
-from foretell.service.log.clock import Clock, Stamps
+from foretell.service.log.clock import Clock
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.memory_reader import Content, MemoryReader
 from foretell.service.log.protocol import (
@@ -38,6 +38,7 @@ from foretell.service.log.record import (
     state_digest,
     stored_row,
 )
+from foretell.service.log.stamps import Stamps
 from foretell.service.model.events import Decided
 
 TICK_SECONDS = 0.05

@@ -78,8 +78,13 @@ class MemoryReader:
 
     async def decided(self, campaign: int, numbers: Sequence[int]) -> dict[int, Decided]:
         """Return the decisions with these numbers, without what came after; others are absent."""
-        found = await self.decisions(campaign, numbers)
-        return {records.number: records.decided for records in found}
+        known = self._decisions.get(campaign, [])
+        found = {}
+        for number in numbers:
+            rank = bisect_left(known, number)
+            if rank < len(known) and known[rank] == number:
+                found[number] = self._record(number).event
+        return {number: one for number, one in found.items() if isinstance(one, Decided)}
 
     async def decisions_after(self, campaign: int, after: int, count: int) -> list[DecisionRecords]:
         """Return the next decisions of a campaign after a number, in order."""
@@ -165,6 +170,10 @@ class MemoryReader:
             for row in self.content.rows
             if row.seq < before
         )
+
+    async def count_about(self, decision: int, before: int, most: int) -> int:
+        """Return how many records of feedback are about a decision below a seq, at most `most`."""
+        return min(most, bisect_left(self._feedback.get(decision, []), before))
 
     async def load_state(self, campaign: int) -> SavedState | None:
         """Return the newest state that was saved, None without one; raise `Damaged`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from foretell.errors import InvalidInput
 from foretell.service.log.errors import FULL, NoRoom
 from foretell.service.log.protocol import Log, LogReader
-from foretell.service.log.sqlite.connection import driver_errors_wrapped
+from foretell.service.log.sqlite.driver_errors import driver_errors_wrapped
 from foretell.service.log.sqlite.lock import Lock, refuse_used_file
 from foretell.service.log.sqlite.log import SqliteLog, open_sqlite_reader
 from foretell.service.log.sqlite.restore import (

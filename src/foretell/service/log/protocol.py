@@ -155,6 +155,12 @@ class LogReader(Protocol):
     async def count_feedback(self, campaign: int, before: int) -> int:
         """Return how many records of feedback a campaign has below a seq."""
 
+    async def count_about(self, decision: int, before: int, most: int) -> int:
+        """Return how many records of feedback are about a decision below a seq, at most `most`.
+
+        The log need not hold the decision itself.
+        """
+
     async def load_state(self, campaign: int) -> SavedState | None:
         """Return the newest state that was saved, None without one; raise `Damaged`."""
 

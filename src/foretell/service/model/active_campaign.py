@@ -11,7 +11,14 @@ from foretell.protocol import ActionView, CampaignView
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.decider import Decider, Eligible
 from foretell.service.model.errors import Conflict, Unusable
-from foretell.service.model.events import CampaignConfig
+from foretell.service.model.events import (
+    AnyEvent,
+    CampaignConfig,
+    Configured,
+    Decided,
+    Imported,
+)
+from foretell.service.model.imports import Imports
 from foretell.service.model.overlay import Overlay
 from foretell.service.model.parking import Parking
 from foretell.service.model.timestamps import format_timestamp
@@ -42,6 +49,10 @@ class ActiveCampaign:
     damage: ForetellError | None = None
     """Why its state cannot be brought up to date: something that it needs is damaged."""
     refitting: bool = False
+    imports: Imports = field(default_factory=Imports)
+    """The histories that were sent, whole or not."""
+    refit_share: float = 0.0
+    """How much of the log the refit that runs has read."""
     choosable: Eligible = field(init=False)
     action_index: dict[str, int] = field(init=False)
     signals: dict[str, int] = field(init=False)
@@ -66,6 +77,15 @@ class ActiveCampaign:
         """Go on with another state, after a refit."""
         self.campaign = campaign
         self.config_changed()
+
+    def folded(self, event: AnyEvent) -> None:
+        """Take note of an event that the state has taken in."""
+        if isinstance(event, Decided):
+            self.overlay.folded(event.nonce)
+        elif isinstance(event, Configured):
+            self.config_changed()
+        elif isinstance(event, Imported):
+            self.imports.note(event)
 
     def config_changed(self) -> None:
         """Prepare what every decision needs: the actions that can be chosen, names by index."""
@@ -117,11 +137,17 @@ class ActiveCampaign:
             reward_window=config.reward_stage.window,
             default_reward=config.reward_stage.default,
             reward_range=config.reward_range,
-            signal_silence=config.signal_stage.silence,
+            signal_silence=config.signal_silence,
             reward_silence=config.reward_stage.silence,
+            typical_delay=config.typical_delay,
             explore=config.explore,
             holdout=config.holdout,
             sticky=config.sticky,
+            signals_ordered=config.signals_ordered,
+            signal_values=config.signal_values,
+            signal_values_weight=config.signal_values_weight,
+            reward_name=config.reward_name,
             created_at=format_timestamp(self.created_at),
             version=self.version,
+            history=self.imports.views(config),
         )

@@ -16,25 +16,15 @@ order of decisions; what was delivered stays, until the next refit.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from foretell.policies.registry import policy, start
-from foretell.policies.state import fingerprint, grow
-from foretell.policies.verbs import credit, has, observe, play, uncredit, unobserve, unplay
-from foretell.service.model.counters import Counters
-from foretell.service.model.delivered import (
-    campaign_problem,
-    capabilities_of,
-    delivered_once,
-    unread,
-)
+from foretell.service.model.counters import UNCOUNTED, Counted
+from foretell.service.model.decision_cache import DecisionCache
+from foretell.service.model.delivered import delivered_once, unread
+from foretell.service.model.digest import LogProgress, digest_of
 from foretell.service.model.events import (
     SLOTS,
-    VOID,
     CampaignConfig,
     Configured,
     Decided,
@@ -43,11 +33,14 @@ from foretell.service.model.events import (
     Record,
     moment,
 )
-from foretell.service.model.outcome import Outcome, Rules
-from foretell.service.model.running import DecisionCache, LastRefit, RewardTotal, Running
-from foretell.types import Bools, RewardScale
+from foretell.service.model.imported_rows import ImportedRows
+from foretell.service.model.learner import Learner
+from foretell.service.model.open_reward import OpenReward, open_reward
+from foretell.service.model.outcome import Closed, Outcome, Rules
+from foretell.service.model.reward_total import RewardTotal
+from foretell.service.model.running import LastRefit, Running
 
-FOLD_VERSION = 1
+FOLD_VERSION = 7
 """Changes when the same log gives another state: then every campaign is refit at its next start."""
 NEVER = 2**63
 """A seq that never comes."""
@@ -75,19 +68,18 @@ class _View(NamedTuple):
     """What the policy knows of it."""
     unread: int
     """1 if that is not the outcome, and only a refit will change it."""
+    counted: Counted
+    open_reward: OpenReward | None
+    """What the policy knows of a reward that may still come, where it corrects for silence."""
 
 
-class Campaign:
+class Campaign(Learner):
     """The state of one campaign, at a position in the log."""
 
     def __init__(self, config: CampaignConfig) -> None:
         """Begin with nothing known."""
-        self.config = config
-        self.spec = policy(config.policy)
+        super().__init__(config)
         self.rules = Rules.of(config)
-        self.scale = RewardScale("bounded", *config.reward_range)
-        self.state: Any = start(self.spec, campaign_problem(config))
-        self.counters = Counters(len(config.actions), len(config.signals))
         stages = len(self.rules.stages)
         self.version = 0
         """The version of its configuration."""
@@ -100,9 +92,8 @@ class Campaign:
         self.passed = [0] * stages
         """For each stage, the number of the decision before it."""
         self.last_refit = LastRefit(0, 0)
-        self.blind, self.undoes_rewards, self.undoes = capabilities_of(
-            self.spec, campaign_problem(config)
-        )
+        self.corrects = config.reward_stage.silence == "corrected"
+        """Whether its policy corrects for the silence of rewards."""
         self.tracked = tuple(
             stage
             for stage, rule in enumerate(self.rules.stages)
@@ -149,7 +140,7 @@ class Campaign:
             return None
         known = None if running is None else running.reward
         total = (known if isinstance(known, RewardTotal) else RewardTotal()).total_with(record)
-        return total if self._outside((total,)) else None
+        return total if self.outside(total) else None
 
     def close_windows(self, until: int, known: Iterable[DecisionRecords] = ()) -> bool:
         """Close every window that is due by a seq, in the order of closing.
@@ -184,7 +175,10 @@ class Campaign:
         elif isinstance(event, Feedback):
             self._take(record)
         elif isinstance(event, Configured):
-            self._configure(event)
+            self.configure(event.config)
+            self.version = event.version
+            if event.evidence is not None:
+                self.ledger.carry(event.evidence)
         self.position = record.seq + 1
 
     def learn(self, known: Iterable[DecisionRecords]) -> None:
@@ -219,20 +213,11 @@ class Campaign:
         self.cursors[stage] += 1
         self.passed[stage] = running.number
         self._next[stage] = None
-        self._move(running, before)
-
-    def _configure(self, event: Configured) -> None:
-        """Take a configuration with the same policy, windows and rewards."""
-        old, config = self.config, event.config
-        self.config, self.version = config, event.version
-        if len(config.actions) > len(old.actions) or len(config.signals) > len(old.signals):
-            self.state = grow(self.spec, self.state, len(old.actions), campaign_problem(config))
-            self.counters.grow(len(config.actions), len(config.signals))
+        self._move(running, before, running.dues[stage])
 
     def _decide(self, number: int, event: Decided) -> None:
-        play(self.state, self.decided, event.action)
-        self.counters.decide(moment(number), event.action)
-        self.cache.add(Running(self.rules, number, self.decided, event.action))
+        running = self.cache.add(Running(self.rules, number, self.decided, event))
+        self.play(running, event.propensity)
         if self.decided in self.cursors:
             self._next_due = 0
         self.decided += 1
@@ -248,79 +233,49 @@ class Campaign:
         running.add(record, self.last_refit)
         if not self.rules.stages[0].waits:
             self._next_due = 0  # its turn may have come
-        after = self._move(running, before)
-        self._count_feedback(event)
+        after = self._move(running, before, record.recorded_at)
+        self.count_feedback(record, event)
         if running.void and not was_void:
-            self._void(running, read=not self.undoes and _was_read(running, after.delivered))
+            self.void(running, read=not self.undoes and _was_read(running, after.delivered))
         self.counters.count("parked", running.reward.unmatched - unmatched)
         self.counters.count("late", running.is_late(record))
-
-    def _count_feedback(self, event: Feedback) -> None:
-        if event.verb_index != VOID:
-            last = event.stage == len(self.rules.stages) - 1
-            self.counters.count("rewards" if last else "signals")
 
     def _view(self, running: Running) -> _View:
         closed = tuple(running.rank < cursor for cursor in self.cursors)
         outcome = running.outcome(closed)
+        counted = self.counted(running, outcome)
         if self.undoes:
-            return _View(outcome, outcome, 0)
+            return _View(outcome, outcome, 0, counted, self._open(running, outcome, closed))
         delivered = delivered_once(
             running, self.last_refit, self.undoes_rewards, read=closed[0], closed=closed[-1]
         )
-        return _View(outcome, delivered, unread(delivered, outcome, passed=closed[0]))
+        missed = unread(delivered, outcome, passed=closed[0])
+        return _View(outcome, delivered, missed, counted, self._open(running, delivered, closed))
 
-    def _move(self, running: Running, before: _View) -> _View:
+    def _open(self, running: Running, delivered: Outcome, closed: Closed) -> OpenReward | None:
+        return open_reward(running, delivered, closed=closed[-1]) if self.corrects else None
+
+    def _move(self, running: Running, before: _View, now: int) -> _View:
         """Move a decision from what it was to what it is, for the policy and the counters."""
         after = self._view(running)
-        self._deliver(running, before.delivered, after.delivered)
-        self._count(running, before.outcome, after.outcome)
+        self.deliver(running, before.delivered, after.delivered)
+        self.deliver_open(before.open_reward, after.open_reward)
+        self.count_outcome(running, before.counted, after.counted, now)
         self.counters.count("revisions", after.unread - before.unread)
         return after
 
-    def _void(self, running: Running, *, read: bool) -> None:
-        """Count a decision that was never shown; the policy does not wait for its signal then."""
-        self.counters.void(running.decided_at)
-        if not read and has(unplay, self.state):
-            unplay(self.state, running.rank, running.action)
-
-    def _deliver(self, running: Running, before: Outcome, after: Outcome) -> None:
-        """Let the policy know an outcome in place of the one that was delivered before."""
-        if before == after:
-            return
-        t, action = running.rank, running.action
-        old, new = before[0], after[0]
-        if before[-1] is not None and old is not None:
-            uncredit(self.state, t, action, int(old), self._unit(before[-1]))
-        if old != new:
-            if old is not None:
-                unobserve(self.state, t, action, int(old))
-            if new is not None:
-                observe(self.state, t, action, int(new))
-        if after[-1] is not None and new is not None:
-            credit(self.state, t, action, int(new), self._unit(after[-1]))
-
-    def _count(self, running: Running, before: Outcome, after: Outcome) -> None:
-        if before == after:
-            return
-        units = (self._unit(before[-1] or 0.0), self._unit(after[-1] or 0.0))
-        self.counters.move(running.decided_at, running.action, before, after, units)
-        self.counters.count("clipped", self._outside(after) - self._outside(before))
-
-    def _outside(self, outcome: Outcome) -> int:
-        low, high = self.config.reward_range
-        return int(outcome[-1] is not None and not low <= outcome[-1] <= high)
-
-    def _unit(self, reward: float) -> float:
-        low, high = self.config.reward_range
-        return self.scale.unit(min(max(reward, low), high))
-
     @classmethod
     def refit(
-        cls, config: CampaignConfig, decisions: Iterable[DecisionRecords], position: int
+        cls,
+        config: CampaignConfig,
+        decisions: Iterable[DecisionRecords],
+        position: int,
+        imported: ImportedRows | None = None,
     ) -> Campaign:
-        """Read every decision in order, with its outcome at a position."""
+        """Read what was imported, then every decision in order, with its outcome at a position."""
         campaign = cls(config)
+        if imported is not None:
+            campaign.read_history(imported)
         for records in decisions:
             campaign.refit_one(records, position)
         campaign.end_refit(position)
@@ -332,15 +287,15 @@ class Campaign:
         Returns how many records of feedback it had by then.
         """
         now, is_next = moment(position), self.cursors[0] == self.decided
-        running = Running(self.rules, records.number, records.rank, records.decided.action)
-        play(self.state, records.rank, running.action)
-        self.counters.decide(running.decided_at, running.action)
+        running = Running(self.rules, records.number, records.rank, records.decided)
+        self.ledger.refit_up_to(running.decided_at)
+        self.play(running, records.decided.propensity)
         self.decided += 1
         nothing: Outcome = (None,) * len(self.rules.stages)
         feedback = records.before(position).feedback
         for record in feedback:
             running.add(record, self.last_refit)
-            self._count_feedback(record.event)  # type: ignore[arg-type]
+            self.count_feedback(record, record.event)  # type: ignore[arg-type]
             self.counters.count("late", running.is_late(record))
         closed = self.rules.closed_by(running.decided_at, now)
         outcome = delivered = running.outcome(closed)
@@ -352,10 +307,11 @@ class Campaign:
             if turn and self.cursors[stage] == records.rank:
                 self.cursors[stage] += 1
                 self.passed[stage] = records.number
-        self._deliver(running, nothing, delivered)
-        self._count(running, nothing, outcome)
+        self.deliver(running, nothing, delivered)
+        self.deliver_open(None, self._open(running, delivered, closed))
+        self.count_outcome(running, UNCOUNTED, self.counted(running, outcome), running.settled_at)
         if running.void:
-            self._void(running, read=False)
+            self.void(running, read=False)
         self.counters.count("parked", running.reward.unmatched)
         return len(feedback)
 
@@ -365,23 +321,18 @@ class Campaign:
         `parked` is how much feedback the log holds about decisions that it does not hold.
         """
         self.counters.count("parked", parked)
+        self.ledger.end_refit()
         self.last_refit = LastRefit(position, self.cursors[0])
         self.position = position
 
-    def actions_without_feedback(self) -> Bools:
-        """Mark the actions of which nothing was delivered to the policy yet."""
-        return np.logical_not(
-            (self.counters.paid if self.blind else self.counters.seen).any(axis=1)
-        )
-
     def digest(self) -> str:
         """Digest all that the campaign knows: the same log and position give the same digest."""
-        cursors = (self.decided, *self.cursors)
-        digest = hashlib.sha256(repr(cursors).encode() + fingerprint(self.state))
-        digest.update(repr(self.counters.counts).encode())
-        for counted in (self.counters.seen, self.counters.paid, self.counters.grains):
-            digest.update(counted.tobytes())
-        return digest.hexdigest()[:32]
+        return digest_of(self.config, self.progress(), self.state, self.counters, self.ledger)
+
+    def progress(self) -> LogProgress:
+        """Return how far the campaign has come with its log."""
+        cursors, passed = tuple(self.cursors), tuple(self.passed)
+        return LogProgress(self.version, self.decided, cursors, passed, self.last_refit)
 
 
 def _was_read(running: Running, delivered: Outcome) -> bool:

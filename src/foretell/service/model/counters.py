@@ -1,20 +1,27 @@
-"""The counters of a campaign for its reports: whole numbers, so that no order of arrival matters.
+"""The counters of a campaign, from which its reports are made without reading the log.
 
 They follow the outcome of each decision, not what was delivered to the policy: a correction moves
-its decision from one count to another at once, whatever the policy can do with it.
+its decision from one count to another at once, whatever the policy can do with it. All are whole
+numbers, so that no order of arrival matters, and what is taken back leaves no trace.
+
+- `counts`: records over all time, by name;
+- `latest`: when the last decision, signal and reward were recorded;
+- `total`: settled signals and rewards by action and signal, over all time;
+- `stretches`: the same over time, by mode and action and by action and signal;
+- `arrivals`: how long signals and rewards took to come.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from foretell.service.model.outcome import Outcome
-from foretell.types import GRAIN, Ints
+from foretell.service.model.arrivals import Arrival, Arrivals, bin_of
+from foretell.service.model.running import Running
+from foretell.service.model.stretches import CELL, Stretches
+from foretell.types import Ints
 
-MAX_STRETCHES = 256
-SECOND = 1_000_000
 COUNTS = (
     "decisions",
     "signals",
@@ -26,137 +33,159 @@ COUNTS = (
     "voided",
 )
 """What is counted over all time, in the order of `Counters.counts`."""
+LATEST = ("decision", "signal", "reward")
+"""What has a latest time, in the order of `Counters.latest`."""
+_SQUARE_SHIFT = 30  # a square of grains, in grains again
 
 
-def _zeros(*shape: int) -> Ints:
-    return np.zeros(shape, np.int64)
+class Counted(NamedTuple):
+    """What counts of one decision, and when it came."""
+
+    signal: int | None = None
+    """None while it is open, and of a decision that was never shown: then nothing counts."""
+    grains: int | None = None
+    """The settled reward, in grains of the unit reward; None while it is open."""
+    clipped: bool = False
+    """Whether the settled reward lies outside the range."""
+    signal_arrival: Arrival | None = None
+    """None where the signal is what silence became."""
+    reward_arrival: Arrival | None = None
+    """That of the first reward, which need not be settled yet."""
 
 
-@dataclass
+UNCOUNTED = Counted()
+
+
 class Counters:
-    """Decisions, settled signals and settled rewards, over all time and over stretches of it.
+    """All that is counted of one campaign."""
 
-    The stretches are equal, and become twice as long whenever there would be too many of them.
-    """
-
-    actions: int
-    signals: int
-    seen: Ints = field(init=False)
-    """(actions, signals): settled signals."""
-    paid: Ints = field(init=False)
-    """(actions, signals): settled rewards."""
-    grains: Ints = field(init=False)
-    """(actions, signals): their sum in grains of the unit reward."""
-    counts: list[int] = field(default_factory=lambda: [0] * len(COUNTS))
-    clock: list[int] = field(default_factory=lambda: [-1, SECOND])
-    """When the first stretch began (−1: not yet), and how long each is, in microseconds."""
-    decided: Ints = field(init=False)
-    """(stretches, actions): decisions."""
-    signalled: Ints = field(init=False)
-    """(stretches, actions, signals): settled signals of these decisions."""
-    rewarded: Ints = field(init=False)
-    """(stretches, 3): settled rewards of these decisions, their sum in grains, and voids."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, actions: int, signals: int) -> None:
         """Count nothing yet."""
-        stretches = _stretches(self.actions, self.signals)
-        self.seen = _zeros(self.actions, self.signals)
-        self.paid = _zeros(self.actions, self.signals)
-        self.grains = _zeros(self.actions, self.signals)
-        self.decided = _zeros(stretches, self.actions)
-        self.signalled = _zeros(stretches, self.actions, self.signals)
-        self.rewarded = _zeros(stretches, 3)
+        self.counts = [0] * len(COUNTS)
+        self.latest = [-1] * len(LATEST)
+        """In microseconds; −1: never. Feedback about a decision that is not here does not count."""
+        self.total: Ints = np.zeros((actions, signals, len(CELL)), np.int64)
+        """(actions, signals, `CELL`)"""
+        self.stretches = Stretches(actions, signals)
+        self.arrivals = Arrivals(signals)
+
+    @property
+    def seen(self) -> Ints:
+        """(actions, signals): settled signals."""
+        return self.total[..., 0]
+
+    @property
+    def paid(self) -> Ints:
+        """(actions, signals): settled rewards."""
+        return self.total[..., 1]
+
+    @property
+    def grains(self) -> Ints:
+        """(actions, signals): their sum, in grains of the unit reward."""
+        return self.total[..., 2]
+
+    @property
+    def squares(self) -> Ints:
+        """(actions, signals): the sum of their squares, in grains too."""
+        return self.total[..., 3]
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to one of `COUNTS`."""
         self.counts[COUNTS.index(name)] += by
+
+    def note(self, name: str, recorded_at: int) -> None:
+        """Note when one of `LATEST` was recorded."""
+        index = LATEST.index(name)
+        self.latest[index] = max(self.latest[index], recorded_at)
 
     @property
     def parked(self) -> int:
         """How much feedback waits for its reward, or for a decision that is not here."""
         return self.counts[COUNTS.index("parked")]
 
-    def decide(self, decided_at: int, action: int) -> None:
+    @property
+    def voided(self) -> int:
+        """How many decisions were never shown."""
+        return self.counts[COUNTS.index("voided")]
+
+    @property
+    def revisions(self) -> int:
+        """How many corrections the policy reads at its next refit only."""
+        return self.counts[COUNTS.index("revisions")]
+
+    def decide(self, decision: Running) -> None:
         """Count a decision."""
         self.counts[0] += 1
-        stretch = self._stretch(decided_at)  # first: it may replace the array
-        self.decided[stretch, action] += 1
+        self.note("decision", decision.decided_at)
+        self.stretches.decide(decision.decided_at, decision.mode, decision.action)
 
-    def void(self, decided_at: int) -> None:
+    def void(self, decision: Running) -> None:
         """Count a decision that was never shown."""
         self.count("voided")
-        stretch = self._stretch(decided_at)
-        self.rewarded[stretch, 2] += 1
+        self.stretches.void(decision.decided_at, decision.mode, decision.action)
 
-    def move(
-        self,
-        decided_at: int,
-        action: int,
-        before: Outcome,
-        after: Outcome,
-        units: tuple[float, float],
-    ) -> None:
-        """Count a decision under another outcome; `units` are the two rewards in unit rewards."""
-        stretch = self._stretch(decided_at)
-        for outcome, unit, sign in ((before, units[0], -1), (after, units[1], 1)):
-            if outcome[0] is None:
+    def move(self, decision: Running, before: Counted, after: Counted) -> None:
+        """Count a decision under what it has come to, in place of what it was before."""
+        if before == after:
+            return
+        self.count("clipped", after.clipped - before.clipped)
+        mode, action = decision.mode, decision.action
+        stretch = self.stretches.index(decision.decided_at)
+        same_signal = before.signal == after.signal
+        for counted, other, sign in ((before, after, -1), (after, before, 1)):
+            signal = counted.signal
+            if signal is None:
                 continue
-            signal = int(outcome[0])
-            self.seen[action, signal] += sign
-            self.signalled[stretch, action, signal] += sign
-            if outcome[-1] is not None:
-                grains = sign * round(unit * GRAIN)
-                self.paid[action, signal] += sign
-                self.grains[action, signal] += grains
-                self.rewarded[stretch, 0] += sign
-                self.rewarded[stretch, 1] += grains
+            if not same_signal:
+                self.total[action, signal, 0] += sign
+                self.stretches.signal(stretch, mode, action, signal, sign)
+            if counted.grains is not None and not (same_signal and counted.grains == other.grains):
+                self._reward(stretch, mode, action, signal, sign, counted.grains)
+            came = counted.signal_arrival
+            if came is not None and not (same_signal and came == other.signal_arrival):
+                self.arrivals.signals[signal, bin_of(came.age)] += sign
+                self.stretches.arrive(stretch, signal, 0, sign, late=came.late)
+            came = counted.reward_arrival
+            if came is not None and not (same_signal and came == other.reward_arrival):
+                self.arrivals.rewards[signal, bin_of(came.age)] += sign
+                self.stretches.arrive(stretch, signal, 2, sign, late=came.late)
+
+    def _reward(
+        self, stretch: int, mode: int, action: int, signal: int, sign: int, grains: int
+    ) -> None:
+        square = grains * grains + (1 << _SQUARE_SHIFT - 1) >> _SQUARE_SHIFT
+        self.total[action, signal, 1:] += (sign, sign * grains, sign * square)
+        self.stretches.reward(stretch, mode, action, signal, sign, grains, square)
+
+    def copy(self) -> Counters:
+        """Return a copy, which stays as it is while these go on."""
+        copied = Counters(*self.total.shape[:2])
+        copied.restore(self.arrays())
+        return copied
 
     def grow(self, actions: int, signals: int) -> None:
         """Make room for more actions or signals."""
-        grown = Counters(actions, signals, counts=self.counts, clock=self.clock)
-        while self.decided.shape[0] > grown.decided.shape[0]:
-            self._halve()
-        for name in ("seen", "paid", "grains", "decided", "signalled", "rewarded"):
-            known = getattr(self, name)
-            getattr(grown, name)[tuple(slice(length) for length in known.shape)] = known
-            setattr(self, name, getattr(grown, name))
-        self.actions, self.signals = actions, signals
+        known = self.total
+        self.total = np.zeros((actions, signals, len(CELL)), np.int64)
+        self.total[: known.shape[0], : known.shape[1]] = known
+        self.stretches.grow(actions, signals)
+        self.arrivals.grow(signals)
 
     def arrays(self) -> dict[str, Ints]:
         """Return every count by its name."""
-        names = ("seen", "paid", "grains", "counts", "clock", "decided", "signalled", "rewarded")
-        return {name: np.asarray(getattr(self, name), np.int64) for name in names}
+        return {
+            "counts": np.array(self.counts, np.int64),
+            "latest": np.array(self.latest, np.int64),
+            "total": self.total,
+            "signal_ages": self.arrivals.signals,
+            "reward_ages": self.arrivals.rewards,
+            **self.stretches.arrays(),
+        }
 
     def restore(self, arrays: dict[str, Ints]) -> None:
         """Take the counts that `arrays` returned."""
-        for name, array in arrays.items():
-            setattr(self, name, array.tolist() if name in ("counts", "clock") else array.copy())
-
-    def _stretch(self, decided_at: int) -> int:
-        if self.clock[0] < 0:
-            self.clock[0] = decided_at
-        while (decided_at - self.clock[0]) // self.clock[1] >= self.decided.shape[0]:
-            self._double()
-        return max(0, (decided_at - self.clock[0]) // self.clock[1])
-
-    def _double(self) -> None:
-        """Make each stretch twice as long; there are as many as before."""
-        for name in ("decided", "signalled", "rewarded"):
-            pairs = getattr(self, name)
-            merged = np.zeros_like(pairs)
-            merged[: len(pairs) // 2] = pairs[0::2] + pairs[1::2]
-            setattr(self, name, merged)
-        self.clock[1] *= 2
-
-    def _halve(self) -> None:
-        """Make each stretch twice as long; there are half as many."""
-        self._double()
-        for name in ("decided", "signalled", "rewarded"):
-            pairs = getattr(self, name)
-            setattr(self, name, pairs[: len(pairs) // 2].copy())
-
-
-def _stretches(actions: int, signals: int) -> int:
-    """Return how many stretches are kept: a power of 2, fewer for large problems."""
-    room = max(4, min(MAX_STRETCHES, 200_000 // (actions * signals)))
-    return 1 << (room.bit_length() - 1)
+        self.counts, self.latest = arrays["counts"].tolist(), arrays["latest"].tolist()
+        self.total[...] = arrays["total"]
+        self.arrivals.signals[...] = arrays["signal_ages"]
+        self.arrivals.rewards[...] = arrays["reward_ages"]
+        self.stretches.restore(arrays)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from foretell.policies.capabilities import learns_from_signals
 from foretell.policies.registry import entry, start
 from foretell.policies.spec import Spec
-from foretell.policies.state import fingerprint
-from foretell.policies.verbs import has, observe, play, uncredit, unobserve
+from foretell.policies.verbs import has, uncredit, unobserve
 from foretell.service.model.events import CampaignConfig, moment
 from foretell.service.model.outcome import Outcome
 from foretell.service.model.running import LastRefit, Running
@@ -36,10 +36,7 @@ def capabilities_of(spec: Spec, problem: Problem) -> Capabilities:
     state = start(spec, problem)
     undoes_rewards = has(uncredit, state)
     undoes = undoes_rewards and has(unobserve, state) and not entry(spec).stream
-    play(state, 0, 0)
-    before = fingerprint(state)
-    observe(state, 0, 0, 1)
-    return Capabilities(fingerprint(state) == before, undoes_rewards, undoes)
+    return Capabilities(not learns_from_signals(spec, problem), undoes_rewards, undoes)
 
 
 def campaign_problem(config: CampaignConfig) -> Problem:

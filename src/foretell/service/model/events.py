@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from foretell.protocol import ActionStatus, CampaignStatus, Mode, Scope, Silence
+from foretell.protocol import ActionStatus, CampaignStatus, Mode, RewardSilence, Scope, Silence
 
 SLOTS = 2048
 """Streams that may write in the same microsecond, each under a slot of its own."""
@@ -63,10 +63,29 @@ class Stage(Struct, array_like=True, frozen=True):
     name: str
     window: float
     """Seconds after which silence becomes an outcome."""
-    silence: Silence
+    silence: RewardSilence
     default: float
     """What silence becomes: the index of a signal, or a reward."""
     kept_windows: KeptWindows = ()
+
+
+class ImportedHistory(Struct, array_like=True, frozen=True):
+    """An earlier log that the policy of a campaign reads before the campaign's own decisions."""
+
+    id: str
+    parts: int
+    decisions: int
+    rewards: int
+    """Decisions whose reward is known."""
+    first: int | None
+    """The time of its first decision in microseconds; None where no times are known."""
+    last: int | None
+    actions: int
+    """Actions that the campaign had: each was equally likely where a row does not say how much."""
+    observed: bytes
+    """The actions with a signal in it, as a bit mask."""
+    paid: bytes
+    """The actions with a reward in it, as a bit mask."""
 
 
 class CampaignConfig(Struct, array_like=True, frozen=True):
@@ -84,6 +103,23 @@ class CampaignConfig(Struct, array_like=True, frozen=True):
     holdout: float
     sticky: bool
     seed: int
+    signals_ordered: bool = True
+    """Whether the policy may use that signals are listed weakest first."""
+    signal_values: dict[str, float] = {}
+    """The mean rewards expected after signals, by name, where they are known."""
+    signal_values_weight: float = 10.0
+    """Rewards of each signal that these count as."""
+    reward_name: str = ""
+    """What a reward is called in sentences; empty: a reward."""
+    typical_delay: float | dict[str, float] | None = None
+    """The mean delay of a reward in seconds, of all signals or of each by its name."""
+    history: tuple[ImportedHistory, ...] = ()
+    """The earlier logs that its policy knows."""
+
+    @property
+    def signal_silence(self) -> Silence:
+        """What silence means at the early signal; only that of a reward can be corrected for."""
+        return "unknown" if self.signal_stage.silence == "unknown" else "default"
 
     @property
     def signal_stage(self) -> Stage:
@@ -94,6 +130,18 @@ class CampaignConfig(Struct, array_like=True, frozen=True):
     def reward_stage(self) -> Stage:
         """The reward."""
         return self.stages[-1]
+
+
+class Evidence(Struct, array_like=True, frozen=True):
+    """What was known against the signal of a campaign before a refit."""
+
+    within: float
+    pooled: float
+    """The largest evidence so far, as logarithms: among actions in one period, and over time."""
+    doubtful_at: int
+    misleading_at: int
+    moves_at: int
+    """When it reached each verdict, in microseconds; −1: never."""
 
 
 class Configured(LogEvent, frozen=True, tag=0):
@@ -112,6 +160,8 @@ class Configured(LogEvent, frozen=True, tag=0):
     refit_from: int | None = None
     by: Author | None = None
     """The key that asked for it; None: the server itself, or a command on its database."""
+    evidence: Evidence | None = None
+    """With a refit: evidence from before that still holds."""
 
 
 class Decided(LogEvent, frozen=True, tag=1):
@@ -205,8 +255,35 @@ class SecretWithdrawn(LogEvent, frozen=True, tag=7):
     by: Author | None = None
 
 
+class Imported(LogEvent, frozen=True, tag=8):
+    """A part of an earlier log. It changes nothing until a configuration lists its history."""
+
+    id: str
+    """The id of its history."""
+    part: int
+    decisions: int
+    rewards: int
+    """Decisions whose reward is known."""
+    first: int | None
+    """The earliest time of a decision in it, in microseconds; None where no times are known."""
+    last: int | None
+    rows: bytes
+    """Its decisions, packed by `imported_rows`."""
+    ends: bool
+    """Whether it is the last part."""
+    by: Author | None = None
+
+
 AnyEvent: TypeAlias = (
-    Configured | Decided | Feedback | Erased | KeyMade | KeyRevoked | SecretMade | SecretWithdrawn
+    Configured
+    | Decided
+    | Feedback
+    | Erased
+    | KeyMade
+    | KeyRevoked
+    | SecretMade
+    | SecretWithdrawn
+    | Imported
 )
 
 encode_event = msgspec.msgpack.Encoder().encode

@@ -5,24 +5,25 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import msgspec
 from msgspec import Raw, Struct
 
-from foretell.errors import UnknownName, listed
 from foretell.protocol import FeedbackItem, RewardReport, SignalReport, VoidReport
 from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.checks.report_checks import (
+    checked_reward,
+    checked_time,
+    no_such,
+    refuse_empty,
+    refuse_mixed,
+)
+from foretell.service.model.checks.validation import refuse
 from foretell.service.model.errors import Unusable
 from foretell.service.model.events import FEEDBACK_VERBS, OBSERVED, VOID, AnyEvent, Feedback
-from foretell.service.model.timestamps import format_timestamp, parse_timestamp
-from foretell.service.model.validation import refuse
 
 AnyReport = SignalReport | RewardReport | VoidReport | FeedbackItem
-FAR_OUTSIDE = 10
-"""A reward so many times outside its range is in another unit, or a mistake."""
-TOLERATED_FUTURE = 300 * 1_000_000
-"""Microseconds by which the clock of a client may be ahead."""
 
 
 class _WithEventId(Struct):
@@ -41,7 +42,7 @@ def feedback_event(
         stage, verb, value = _content(report, active)
     except Unusable as error:
         _refuse_with_time(error, report.occurred_at, latest)
-    occurred = _checked_time(report.occurred_at, latest)
+    occurred = checked_time(report.occurred_at, latest)
     target = getattr(report, "target", None)
     event = Feedback(active.version, event_id, stage, verb, value, target, occurred)
     if report.event_id is None and target is not None:
@@ -54,16 +55,16 @@ def _content(report: AnyReport, active: ActiveCampaign) -> tuple[int, int, float
     signal = getattr(report, "signal", None)
     kind = getattr(report, "kind", "reward")
     if isinstance(report, FeedbackItem):
-        _refuse_mixed(report)
-        _refuse_empty(report, active)
+        refuse_mixed(report)
+        refuse_empty(report, active)
     if isinstance(report, VoidReport) or kind == "void":
         return 0, VOID, 0.0
     if signal is not None:
         if signal not in active.signals:
-            raise Unusable(_no_signal(signal, active), field="signal")
+            raise Unusable(no_such("signal", signal, active.signals), field="signal")
         return 0, OBSERVED, float(active.signals[signal])
     verb = OBSERVED if kind == "reward" else FEEDBACK_VERBS.index(kind)
-    return len(active.config.stages) - 1, verb, _reward(report, active.config.reward_range)
+    return len(active.config.stages) - 1, verb, checked_reward(report, active.config.reward_range)
 
 
 def _correction_id(event: Feedback, active: ActiveCampaign, decision: int) -> str:
@@ -80,17 +81,10 @@ def _correction_id(event: Feedback, active: ActiveCampaign, decision: int) -> st
 def _refuse_with_time(error: Unusable, written: str | None, latest: Callable[[], int]) -> NoReturn:
     """Refuse a report, and its time too where that is wrong as well."""
     try:
-        _checked_time(written, latest)
+        checked_time(written, latest)
     except Unusable as other:
         refuse([*error.errors, *other.errors])
     raise error
-
-
-def _no_signal(signal: str, active: ActiveCampaign) -> str:
-    """Return that there is no such signal, with the nearest one and all there are."""
-    unknown = UnknownName.of("signal", signal, active.signals)
-    known = listed(active.signals)
-    return str(unknown) if known in str(unknown) else f"{unknown} (there are {known})"
 
 
 def event_id_in(raw: Raw) -> str | None:
@@ -124,86 +118,3 @@ def why_parked(event: Feedback, target: AnyEvent | None) -> str:
     if target is None:
         return f"there is no reward {event.target!r} yet: it counts if the reward comes"
     return f"{event.target!r} is no reward of this decision: name one as the target"
-
-
-def _refuse_mixed(item: FeedbackItem) -> None:
-    """Refuse an event of a batch that is two things at once."""
-    if item.signal is not None:
-        if item.value is not None:
-            raise Unusable(
-                "an event has a signal or a value, got both: send two events", field="value"
-            )
-        if item.kind != "reward" or item.target is not None:
-            given = {"kind": item.kind, "target": item.target}
-            extra = {name: value for name, value in given.items() if value not in ("reward", None)}
-            raise Unusable(
-                f"a signal has no kind and no target, got "
-                f"{' and '.join(f'{name} {value!r}' for name, value in extra.items())}: "
-                f"leave {'them' if len(extra) > 1 else 'it'} out, or send two events",
-                field=next(iter(extra)),
-            )
-    if item.kind == "void" and (item.value is not None or item.target is not None):
-        raise Unusable(
-            f"a void has no value and no target, got value {item.value} and target "
-            f"{item.target!r}: leave them out",
-            field="value",
-        )
-
-
-def _refuse_empty(item: FeedbackItem, active: ActiveCampaign) -> None:
-    """Refuse an event of a batch that says nothing."""
-    if item.kind == "reward" and (item.signal, item.value, item.target) == (None, None, None):
-        raise Unusable(
-            f"an event needs a signal, a value or a kind, got none of them: send the signal "
-            f"(one of {listed(active.signals)}), the value of a reward, or the kind 'void'",
-            field="value",
-        )
-
-
-def _reward(report: Any, reward_range: tuple[float, float]) -> float:
-    value, kind, target = report.value, report.kind, report.target
-    article = "an" if kind == "adjust" else "a"
-    if kind == "reward" and target is not None:
-        raise Unusable(
-            f"a reward names no target, got {target!r}: leave it out, or make it an adjust or a "
-            f"retract",
-            field="target",
-        )
-    if kind != "reward" and target is None:
-        raise Unusable(
-            f"{article} {kind} needs the target: the event_id of the reward that it changes",
-            field="target",
-        )
-    if kind == "retract":  # it takes back the whole reward, whatever its value says
-        return 0.0
-    if value is None:
-        raise Unusable(f"{article} {kind} needs a value: send a number", field="value")
-    low, high = reward_range
-    reach = (FAR_OUTSIDE - 1) * (high - low)
-    if not low - reach < value < high + reach:
-        raise Unusable(
-            f"value must be less than {FAR_OUTSIDE} times outside the reward_range [{low}, {high}] "
-            f"of the campaign, got {value}: report it in the unit of the range, or change that",
-            field="value",
-        )
-    return float(value)
-
-
-def _checked_time(written: str | None, latest: Callable[[], int]) -> int | None:
-    if written is None:
-        return None
-    occurred = parse_timestamp(written)
-    if occurred is None:
-        raise Unusable(
-            f"occurred_at must be a time with its zone, got {written!r}: "
-            f"write it as in 2026-01-31T12:00:00Z",
-            field="occurred_at",
-        )
-    present = latest()
-    if occurred > present + TOLERATED_FUTURE:
-        raise Unusable(
-            f"occurred_at must not be in the future, got {written!r} at "
-            f"{format_timestamp(present)}: set the clock that wrote it, or leave it out",
-            field="occurred_at",
-        )
-    return occurred

@@ -79,7 +79,7 @@ class Rules(NamedTuple):
             tuple(
                 StageRule(
                     Window.of(stage.window, stage.kept_windows),
-                    stage.silence == "default",
+                    stage.silence != "unknown",
                     stage.default,
                 )
                 for stage in config.stages

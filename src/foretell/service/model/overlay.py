@@ -37,7 +37,11 @@ class Overlay:
     @property
     def t(self) -> int:
         """The round of the next decision, as far as this process knows."""
-        return self.campaign.decided + len(self._under_way)
+        return self._rounds() + len(self._under_way)
+
+    def _rounds(self) -> int:
+        """Return how many rounds are folded: those of imported histories, and its own."""
+        return self.campaign.imported + self.campaign.decided
 
     def state(self) -> Any:
         """Return the state with the decisions under way played on it; it is only read."""
@@ -52,7 +56,7 @@ class Overlay:
             self._copy, self.position = copied(self.campaign.state), position
             now = time.perf_counter()
             self._keep_until = now + KEEP_FACTOR * (now - began)
-            for t, action in enumerate(self._under_way.values(), self.campaign.decided):
+            for t, action in enumerate(self._under_way.values(), self._rounds()):
                 play(self._copy, t, action)
         return self._copy
 

@@ -31,35 +31,31 @@ class Parking:
         """For each decision, the places taken by what is not folded yet."""
         self._taken = 0
         """The sum of these."""
-        self._written: deque[tuple[int, int, bool]] = deque()
-        """Those of them that are written: the seq, the decision, whether the log lacks it."""
-        self._lost: Counter[int] = Counter()
-        """For each decision that the log lacks, what is folded; counted since the start."""
+        self._written: deque[tuple[int, int]] = deque()
+        """Those of them that are written: the seq, the decision."""
 
-    def take(self, campaign: Campaign, decision: int, folded: int | None) -> None:
-        """Take a place, or raise `Conflict`.
-
-        `folded` is how much is parked about the decision; None where the log does not hold it.
-        """
+    def check_campaign(self, campaign: Campaign) -> None:
+        """Raise `Conflict` where the campaign has no place: then nothing is read for the event."""
         while self._written and self._written[0][0] < campaign.position:
-            _, number, lost = self._written.popleft()
+            _, number = self._written.popleft()
             self._give_back(number)
-            if lost:
-                self._lost[number] += 1
-        about = self._lost[decision] if folded is None else folded
-        if about + self._coming[decision] >= PARKED_PER_DECISION:
-            raise Conflict(_full(f"{PARKED_PER_DECISION:,} events are parked about this decision"))
         if campaign.counters.parked + self._taken >= PARKED_PER_CAMPAIGN:
             raise Conflict(_full(f"{PARKED_PER_CAMPAIGN:,} events are parked in this campaign"))
+
+    def take(self, campaign: Campaign, decision: int, folded: int) -> None:
+        """Take a place, or raise `Conflict`; `folded` is how much is parked about the decision."""
+        self.check_campaign(campaign)
+        if folded + self._coming[decision] >= PARKED_PER_DECISION:
+            raise Conflict(_full(f"{PARKED_PER_DECISION:,} events are parked about this decision"))
         self._coming[decision] += 1
         self._taken += 1
 
-    def settle(self, decision: int, seq: int | None, *, lost: bool) -> None:
+    def settle(self, decision: int, seq: int | None) -> None:
         """Note that an event with a place was written, or, without a seq, that it was not."""
         if seq is None:
             self._give_back(decision)
         else:
-            self._written.append((seq, decision, lost))
+            self._written.append((seq, decision))
 
     def _give_back(self, decision: int) -> None:
         self._taken -= 1

@@ -6,28 +6,20 @@ not saved: from the records of its decision it can be made again at any time.
 
 from __future__ import annotations
 
-import math
-from collections import OrderedDict
 from typing import NamedTuple
 
-from foretell.errors import InvalidInput
+from foretell.service.model.arrivals import Arrival
 from foretell.service.model.events import (
-    ADJUST,
     OBSERVED,
     VOID,
+    Decided,
     DecisionRecords,
     Feedback,
     Record,
     moment,
 )
-from foretell.service.model.outcome import Closed, Outcome, Rules, correction_order
-
-MAX_DECISIONS = 2048
-"""Decisions that a campaign has at hand."""
-DECISIONS_PER_READ = 64
-"""Decisions that are read at a time for the windows of a stage that may be due."""
-_UNIT = 1 << 1074
-"""The smallest positive number is one part in so many: in such parts every number is whole."""
+from foretell.service.model.outcome import Closed, Outcome, Rules
+from foretell.service.model.reward_total import NO_REWARDS, NoRewards, RewardTotal
 
 
 class LastRefit(NamedTuple):
@@ -40,110 +32,32 @@ class LastRefit(NamedTuple):
 
 
 class SeenSignals(NamedTuple):
-    """The signals of one stage: the first and the strongest in time, and the strongest of all."""
+    """The signals of one stage: what counts of them, and what came first."""
 
     first: int | None = None
-    timely: int | None = None
-    strongest: int | None = None
+    """The first that came in time."""
+    counted: int | None = None
+    """The one that counts: the strongest in time, else the strongest."""
+    arrival: Arrival | None = None
+    """When that one first came."""
 
-    def add(self, signal: int, *, timely: bool) -> SeenSignals:
-        """Return them with one more."""
-        strongest = signal if self.strongest is None else max(self.strongest, signal)
-        if not timely:
-            return self._replace(strongest=strongest)
-        if self.first is None or self.timely is None:
-            return SeenSignals(signal, signal, strongest)
-        return SeenSignals(self.first, max(self.timely, signal), strongest)
-
-    @property
-    def counted(self) -> int | None:
-        """The signal that counts."""
-        return self.strongest if self.timely is None else self.timely
-
-
-class RewardTotal:
-    """The sum of rewards after their corrections, exact in any order."""
-
-    __slots__ = ("_corrections", "_left", "_sum", "_values", "_waiting", "unmatched")
-
-    def __init__(self) -> None:
-        """Begin without rewards."""
-        self._values: dict[str, float] = {}
-        self._corrections: dict[str, tuple[tuple[int, str], float]] = {}
-        self._waiting: dict[str, int] = {}
-        self._sum = 0
-        self._left = 0
-        self.unmatched = 0
-        """Corrections whose reward has not come."""
-
-    def add(self, record: Record) -> None:
-        """Count a reward or a correction."""
-        event = record.event
-        assert isinstance(event, Feedback)  # noqa: S101  (only feedback is a reward)
-        if event.verb_index == OBSERVED:
-            self._values[event.event_id] = event.value
-            corrected = self._corrections.get(event.event_id)
-            self._count(event.value if corrected is None else corrected[1], 1)
-            self.unmatched -= self._waiting.pop(event.event_id, 0)
-        elif event.target is not None:
-            self._correct(event.target, record, event)
-
-    def _correct(self, target: str, record: Record, event: Feedback) -> None:
-        known = self._corrections.get(target)
-        order = correction_order(record)
-        here = target in self._values
-        if known is None or order > known[0]:
-            value = event.value if event.verb_index == ADJUST else math.nan
-            if here:
-                self._count(self._values[target] if known is None else known[1], -1)
-                self._count(value, 1)
-            self._corrections[target] = order, value
-        if not here:
-            self._waiting[target] = self._waiting.get(target, 0) + 1
-            self.unmatched += 1
-
-    def total_with(self, record: Record) -> float | None:
-        """Return what the sum is with a record, which it may count already."""
-        event = record.event
-        assert isinstance(event, Feedback)  # noqa: S101  (only feedback is a reward)
-        if event.verb_index == OBSERVED:
-            known = self._corrections.get(event.event_id)
-            if event.event_id in self._values:
-                return self.total
-            return self._changed(math.nan, event.value if known is None else known[1])
-        known = self._corrections.get(event.target or "")
-        if event.target not in self._values or (known and correction_order(record) <= known[0]):
-            return self.total
-        before = self._values[event.target] if known is None else known[1]
-        return self._changed(before, event.value if event.verb_index == ADJUST else math.nan)
-
-    def _changed(self, before: float, after: float) -> float | None:
-        """Return what the sum is with one value in place of another; NaN: there is none."""
-        left = self._left - (not math.isnan(before)) + (not math.isnan(after))
-        parts = (self.total or 0.0, -before, after)
-        return math.fsum(part for part in parts if not math.isnan(part)) if left else None
-
-    def _count(self, value: float, sign: int) -> None:
-        if not math.isnan(value):
-            over, under = value.as_integer_ratio()
-            self._sum += sign * over * (_UNIT // under)
-            self._left += sign
+    def add(self, signal: int, arrival: Arrival) -> SeenSignals:
+        """Return them with one more; they come in log order, so those in time come first."""
+        if arrival.late and self.timely is not None:
+            return self
+        if self.counted is not None and signal <= self.counted:
+            return self
+        first = signal if self.first is None and not arrival.late else self.first
+        return SeenSignals(first, signal, arrival)
 
     @property
-    def total(self) -> float | None:
-        """The sum; None where no reward is left."""
-        return self._sum / _UNIT if self._left else None
+    def timely(self) -> int | None:
+        """The strongest that came in time."""
+        return None if self.arrival is None or self.arrival.late else self.counted
 
 
-class NoRewards(NamedTuple):
-    """The rewards of every decision to which none has come."""
-
-    total: float | None = None
-    unmatched: int = 0
-
-
-NO_SIGNALS, NO_REWARDS = SeenSignals(), NoRewards()
-"""Those of every decision of which nothing has come: they never change, so that all share them."""
+NO_SIGNALS = SeenSignals()
+"""Those of every decision of which none has come: they never change, so that all share them."""
 
 
 class Running:
@@ -155,9 +69,11 @@ class Running:
         "decided_at",
         "dues",
         "first_total",
+        "mode",
         "number",
         "rank",
         "reward",
+        "reward_arrival",
         "rules",
         "signals",
         "timely_total",
@@ -166,16 +82,19 @@ class Running:
         "was_refit",
     )
 
-    def __init__(self, rules: Rules, number: int, rank: int, action: int) -> None:
+    def __init__(self, rules: Rules, number: int, rank: int, decided: Decided) -> None:
         """Begin with a decision that nothing is known about."""
         self.rules = rules
         self.number = number
         self.rank = rank
-        self.action = action
+        self.action = decided.action
+        self.mode = decided.mode_index
         self.decided_at = moment(number)
         self.dues = rules.dues(self.decided_at)
         self.signals = [NO_SIGNALS] * (len(rules.stages) - 1)
         self.reward: RewardTotal | NoRewards = NO_REWARDS
+        self.reward_arrival: Arrival | None = None
+        """When its first reward came."""
         self.first_total: float | None = None
         """The reward when there first was one, since the refit that read it if one did."""
         self.timely_total: list[float | None] | None = None
@@ -191,7 +110,7 @@ class Running:
     @classmethod
     def of(cls, rules: Rules, records: DecisionRecords, refit: LastRefit) -> Running:
         """Return the outcome of a decision from all its records."""
-        running = cls(rules, records.number, records.rank, records.decided.action)
+        running = cls(rules, records.number, records.rank, records.decided)
         for record in records.feedback:
             running.add(record, refit)
         return running
@@ -206,17 +125,22 @@ class Running:
         if event.verb_index == VOID:
             self._void(record.recorded_at)
         elif event.stage < len(self.signals):
-            timely = record.recorded_at < self.dues[event.stage]
-            seen = self.signals[event.stage]
-            self.signals[event.stage] = seen.add(int(event.value), timely=timely)
+            seen, arrival = self.signals[event.stage], self._arrival(record, event.stage)
+            self.signals[event.stage] = seen.add(int(event.value), arrival)
         else:
             if isinstance(self.reward, NoRewards):
                 self.reward = RewardTotal()
             if self.timely_total is None and record.recorded_at >= self.dues[-1]:
                 self.timely_total = [self.reward.total]
             self.reward.add(record)
+            if self.reward_arrival is None and event.verb_index == OBSERVED:
+                self.reward_arrival = self._arrival(record, -1)
             if self.first_total is None and not self.void:
                 self.first_total = self.reward.total
+
+    def _arrival(self, record: Record, stage: int) -> Arrival:
+        at = record.recorded_at
+        return Arrival(at - self.decided_at, at >= self.dues[stage])
 
     def _void(self, now: int) -> None:
         if self.void_at is None:
@@ -228,6 +152,16 @@ class Running:
     def void(self) -> bool:
         """Whether the decision was never shown."""
         return self.void_at is not None
+
+    @property
+    def settled_at(self) -> int:
+        """When its reward was settled for the first time, if it is."""
+        if self.rules.stages[-1].waits:
+            return self.dues[-1]
+        arrivals = [self.reward_arrival, *(seen.arrival for seen in self.signals)]
+        came = [self.decided_at + one.age for one in arrivals if one is not None]
+        waits = self.rules.stages[0].waits
+        return max([*came, self.dues[0]] if waits else came, default=self.decided_at)
 
     def outcome_at_refit(self, refit: LastRefit) -> Outcome:
         """Return the outcome at the last refit."""
@@ -261,43 +195,3 @@ class Running:
         event = record.event
         assert isinstance(event, Feedback)  # noqa: S101  (only feedback is about a decision)
         return event.verb_index != VOID and record.recorded_at >= self.dues[event.stage]
-
-
-class DecisionCache:
-    """The outcomes that a campaign has at hand: a bounded number, the longest unused go first."""
-
-    def __init__(self, stages: int) -> None:
-        """Begin empty.
-
-        What is read for the windows of all stages, and the decision of a record, must fit in at
-        once: else what one stage needs would drop what another has just read, for ever.
-        """
-        if DECISIONS_PER_READ * stages >= MAX_DECISIONS:
-            raise InvalidInput(
-                f"a campaign with {stages} stages needs more than {DECISIONS_PER_READ * stages} "
-                f"decisions at hand, got {MAX_DECISIONS}: raise MAX_DECISIONS, or use fewer stages"
-            )
-        self._by_number: OrderedDict[int, Running] = OrderedDict()
-        self._by_rank: dict[int, Running] = {}
-
-    def add(self, running: Running) -> Running:
-        """Keep an outcome, unless the decision is at hand already; return the one that is kept."""
-        known = self.find(running.number)
-        if known is not None:
-            return known
-        self._by_number[running.number] = self._by_rank[running.rank] = running
-        if len(self._by_number) > MAX_DECISIONS:
-            _, oldest = self._by_number.popitem(last=False)
-            del self._by_rank[oldest.rank]
-        return running
-
-    def find(self, number: int) -> Running | None:
-        """Return the outcome of a decision."""
-        running = self._by_number.get(number)
-        if running is not None:
-            self._by_number.move_to_end(number)
-        return running
-
-    def at_rank(self, rank: int) -> Running | None:
-        """Return the outcome of the decision of a round."""
-        return self._by_rank.get(rank)

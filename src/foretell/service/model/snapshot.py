@@ -13,6 +13,7 @@ from foretell.policies.state import leaves
 from foretell.service.model.campaign import FOLD_VERSION, Campaign
 from foretell.service.model.events import SLOTS, CampaignConfig
 from foretell.service.model.running import LastRefit
+from foretell.types import Ints
 
 GRID = 100_000 * SLOTS
 """States are saved and compared at positions that are whole multiples of so much: of 100 ms."""
@@ -30,7 +31,8 @@ class Snapshot(Struct, array_like=True):
     passed: list[int]
     last_refit: LastRefit
     state: dict[str, Packed]
-    counters: dict[str, Packed]
+    counters: dict[str, list[Packed]]
+    ledger: dict[str, Packed]
 
 
 def next_on_grid(position: int) -> int:
@@ -60,7 +62,8 @@ def pack(campaign: Campaign) -> bytes:
             campaign.passed,
             campaign.last_refit,
             {name: _packed(value) for name, value in leaves(campaign.state)},
-            {name: _packed(value) for name, value in campaign.counters.arrays().items()},
+            {name: _packed_counts(one) for name, one in campaign.counters.arrays().items()},
+            {name: _packed(one) for name, one in campaign.ledger.arrays().items()},
         )
     )
 
@@ -78,8 +81,29 @@ def unpack(version: str, body: bytes) -> Campaign | None:
     for name, value in leaves(campaign.state):
         if isinstance(value, np.ndarray):
             value[...] = _unpacked(snapshot.state[name])
-    campaign.counters.restore({name: _unpacked(one) for name, one in snapshot.counters.items()})
+    counters = {name: _unpacked_counts(one) for name, one in snapshot.counters.items()}
+    campaign.counters.restore(counters)
+    campaign.ledger.restore({name: _unpacked(one) for name, one in snapshot.ledger.items()})
     return campaign
+
+
+def _packed_counts(counts: Ints) -> list[Packed]:
+    """Pack counts; of a table with several numbers in each cell, each kind of number apart."""
+    columns = [counts] if counts.ndim < 3 else list(np.moveaxis(counts, -1, 0))
+    return [_packed(_narrow(column)) for column in columns]
+
+
+def _unpacked_counts(columns: list[Packed]) -> Ints:
+    arrays = [_unpacked(column).astype(np.int64) for column in columns]
+    return arrays[0] if len(arrays) == 1 else np.stack(arrays, axis=-1)
+
+
+def _narrow(counts: Ints) -> Ints:
+    """Return counts as the smallest whole numbers that can hold them all."""
+    low, high = (int(counts.min()), int(counts.max())) if counts.size else (0, 0)
+    kinds = (np.int8, np.int16, np.int32, np.int64)
+    kind = next(one for one in kinds if np.iinfo(one).min <= low and high <= np.iinfo(one).max)
+    return counts.astype(kind)
 
 
 def _packed(value: Any) -> Packed:

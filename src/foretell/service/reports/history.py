@@ -18,6 +18,8 @@ from foretell.service.model.events import (
     Decided,
     DecisionRecords,
     Feedback,
+    Imported,
+    ImportedHistory,
     KeyMade,
     KeyRevoked,
     Record,
@@ -34,6 +36,7 @@ from foretell.service.model.outcome import (
     rewards,
 )
 from foretell.service.model.timestamps import format_timestamp
+from foretell.service.reports.config_changes import change_sentence, config_changes
 
 
 def decision_history(
@@ -101,22 +104,46 @@ def _history_event(
     )
 
 
-def record_view(
-    config: CampaignConfig, record: Record, decision_id: str | None = None
-) -> protocol.RecordView:
-    """Return a record with names in place of numbers; the id is that of its decision."""
+def record_type(config: CampaignConfig, record: Record) -> protocol.RecordType:
+    """Return what kind of record it is."""
     event = record.event
     if isinstance(event, Decided):
-        kind, body = "decision", _decided(config, event)
+        return "decision"
+    if isinstance(event, Feedback):
+        if event.verb_index == VOID:
+            return "void"
+        return "signal" if event.stage < len(config.stages) - 1 else "reward"
+    if isinstance(event, Configured):
+        if event.version == 1:
+            return "created"
+        return "changed" if event.refit_from is None else "refit"
+    return "imported" if isinstance(event, Imported) else "erased"
+
+
+def record_view(
+    config: CampaignConfig,
+    record: Record,
+    decision_id: str | None = None,
+    before: CampaignConfig | None = None,
+) -> protocol.RecordView:
+    """Return a record with names in place of numbers.
+
+    The id is that of its decision; `before` is the configuration before one that changed.
+    """
+    event = record.event
+    if isinstance(event, Decided):
+        body = _decided(config, event)
     elif isinstance(event, Feedback):
-        kind, body = _feedback(config, event)
+        body = _feedback(config, event)
     elif isinstance(event, Configured):
-        kind, body = _configured(event)
+        body = _configured(event, before)
+    elif isinstance(event, Imported):
+        body = _imported(event)
     else:
-        kind, body = "erased", msgspec.structs.asdict(event)
+        body = msgspec.structs.asdict(event)
     if decision_id is not None:
         body["decision_id"] = decision_id
-    return _view(record, kind, body)
+    return _view(record, record_type(config, record), body)
 
 
 _SERVER_EVENTS = {
@@ -158,7 +185,7 @@ def _decided(config: CampaignConfig, event: Decided) -> dict[str, Any]:
     }
 
 
-def _feedback(config: CampaignConfig, event: Feedback) -> tuple[str, dict[str, Any]]:
+def _feedback(config: CampaignConfig, event: Feedback) -> dict[str, Any]:
     body: dict[str, Any] = {
         "config": event.config,
         "event_id": event.event_id,
@@ -166,26 +193,24 @@ def _feedback(config: CampaignConfig, event: Feedback) -> tuple[str, dict[str, A
         "occurred_at": None if event.occurred is None else format_timestamp(event.occurred),
     }
     if event.verb_index == VOID:
-        return "void", body
+        return body
     if event.stage < len(config.stages) - 1:
-        return "signal", body | {"signal": config.signals[int(event.value)]}
+        return body | {"signal": config.signals[int(event.value)]}
     kind = "reward" if event.verb_index == OBSERVED else event.verb
     value = None if event.verb_index == RETRACT else event.value
-    return "reward", body | {"kind": kind, "value": value}
+    return body | {"kind": kind, "value": value}
 
 
-def _configured(event: Configured) -> tuple[str, dict[str, Any]]:
-    kind = "changed" if event.refit_from is None else "refit"
-    if event.version == 1:
-        kind = "created"
+def _configured(event: Configured, before: CampaignConfig | None) -> dict[str, Any]:
     config = msgspec.to_builtins(event.config)
     fields = dict(zip(CampaignConfig.__struct_fields__, config, strict=True))
     del fields["seed"]  # whoever knows it can predict every choice
     fields["stages"] = [
         dict(zip(Stage.__struct_fields__, stage, strict=True)) for stage in fields["stages"]
     ]
+    fields["history"] = [_history(one) for one in event.config.history]
     refit_from = None if event.refit_from is None else str(event.refit_from)
-    body = {
+    body: dict[str, Any] = {
         "version": event.version,
         "config": fields,
         "why": event.why,
@@ -193,7 +218,33 @@ def _configured(event: Configured) -> tuple[str, dict[str, Any]]:
         "refit_from": refit_from,
         "by": event.by,
     }
-    return kind, body
+    if before is not None:
+        body["changes"] = config_changes(before, event.config)
+        body["sentence"] = change_sentence(body["changes"], event.why, event.by)
+    return body
+
+
+def _history(one: ImportedHistory) -> dict[str, Any]:
+    return {"id": one.id, "decisions": one.decisions, "rewards": one.rewards} | _period(
+        one.first, one.last
+    )
+
+
+def _imported(event: Imported) -> dict[str, Any]:
+    """Return what a part of a history says, without its rows."""
+    return {
+        "id": event.id,
+        "part": event.part,
+        "last": event.ends,
+        "decisions": event.decisions,
+        "rewards": event.rewards,
+        "by": event.by,
+    } | _period(event.first, event.last)
+
+
+def _period(first: int | None, last: int | None) -> dict[str, str | None]:
+    ends = {"from": first, "to": last}
+    return {name: None if at is None else format_timestamp(at) for name, at in ends.items()}
 
 
 def _eligible(config: CampaignConfig, decided: Decided) -> list[str]:

@@ -19,7 +19,8 @@ from foretell.progress import progress_bar
 from foretell.sim.provenance import provenance
 from foretell.studies.cells import CellStore
 from foretell.studies.leaderboard.contest import Contest
-from foretell.studies.leaderboard.score import LEAST_RUNS, summary_rows, window_ratios
+from foretell.studies.leaderboard.score import LEAST_RUNS, window_ratios
+from foretell.studies.leaderboard.summary import summary_rows
 from foretell.studies.runner import run_cells
 from foretell.worlds import random_entries, suite
 
@@ -34,7 +35,7 @@ RUNS, QUICK_RUNS = 100, 20
 MOST_RANDOM_RUNS = 20
 """Random problems are many, so each of them needs few runs."""
 
-FORMAT = "foretell-leaderboard-1"
+FORMAT = "foretell-leaderboard-2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +114,9 @@ def run_leaderboard(
         "random_runs": few if random else 0,
         "provenance": provenance(),
         "scenarios": [contest.description() for contest in main],
-        "cells": {contest.entry.name: contest.scores for contest in main},
+        "cells": {contest.entry.name: contest.scored.scores for contest in main},
         "random": [
-            {**contest.description(), "to_window": window_ratios(contest.scores)}
+            {**contest.description(), "to_window": window_ratios(contest.scored.scores)}
             for contest in drawn
         ],
         "summary": summary_rows(main, drawn),

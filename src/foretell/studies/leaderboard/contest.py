@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from foretell.policies import entry as entry_of
 from foretell.studies.cells import Cell
 from foretell.studies.leaderboard.entrants import entrants, window_family
-from foretell.studies.leaderboard.score import scored
+from foretell.studies.leaderboard.score import Scored, scored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,18 +39,20 @@ class Contest:
         self.cells = [
             Cell(spec, entry.scenario, entry.horizon, runs, seed, checkpoints) for spec in specs
         ]
-        self.yardsticks: dict[str, Any] = {}
-        self.scores: dict[str, dict[str, Any]] = {}
+        self.seed = seed
+        self.scored = Scored({}, {}, {})
         self._finished: dict[Spec, FinishedCell] = {}
 
     def score(self, finished: list[FinishedCell]) -> None:
         """Score the finished cells, which come in the order of `cells`."""
         self._finished = {cell.spec: one for cell, one in zip(self.cells, finished, strict=True)}
         ranked = [n for n, spec in self.entrants.items() if not entry_of(spec).lab_only]
-        self.yardsticks, self.scores = scored(
+        self.scored = scored(
             {name: self._finished[spec].batch for name, spec in self.entrants.items()},
             {name: self._finished[spec].batch for name, spec in self.family.items()},
             ranked,
+            self.seed,
+            self.entry.name,
         )
 
     def description(self) -> dict[str, Any]:
@@ -65,7 +67,8 @@ class Contest:
             "changes": entry.changes_count(),
             "first_rewards": entry.first_rewards,
             "right_model": entry.right_model,
-            "yardstick": self.yardsticks,
+            "tuned_on": entry.tuned_on,
+            "yardstick": self.scored.yardsticks,
         }
 
     def microseconds(self) -> dict[str, float]:

@@ -27,13 +27,15 @@ _MOST = math.log2(8.0)
 def draw_heat(scores: dict[str, Any], folder: Path) -> None:
     """Write `leaderboard-heat.svg` and `.png`: regret by that of the best window in hindsight."""
     policies = [row["policy"] for row in scores["summary"]]
-    scenarios = [description["name"] for description in scores["scenarios"]]
+    described = sorted(scores["scenarios"], key=lambda one: one["tuned_on"])
+    scenarios = [description["name"] for description in described]
+    held_out = sum(not description["tuned_on"] for description in described)
     ratios = [
         [scores["cells"][scenario][policy]["regret_to_window"][0] for scenario in scenarios]
         for policy in policies
     ]
     with mpl.rc_context(_LOOK):
-        size = (2.4 + 0.42 * len(scenarios), 1.8 + 0.2 * len(policies))
+        size = (2.4 + 0.36 * len(scenarios), 1.9 + 0.2 * len(policies))
         figure, axes = plt.subplots(figsize=size)
         image = axes.imshow(
             [[_colour(ratio) for ratio in row] for row in ratios],
@@ -45,7 +47,8 @@ def draw_heat(scores: dict[str, Any], folder: Path) -> None:
         axes.set_xticks(range(len(scenarios)), scenarios, rotation=60, ha="right")
         axes.set_yticks(range(len(policies)), policies)
         axes.tick_params(length=0)
-        axes.set_title("Regret by that of the best fixed window in hindsight")
+        figure.suptitle("Regret by that of the best fixed window in hindsight")
+        _mark_parts(axes, held_out, len(scenarios))
         for y, row in enumerate(ratios):
             for x, ratio in enumerate(row):
                 dark = abs(_colour(ratio)) > 0.7 * _MOST
@@ -57,6 +60,15 @@ def draw_heat(scores: dict[str, Any], folder: Path) -> None:
         figure.savefig(folder / "leaderboard-heat.svg", metadata={"Date": None})
         figure.savefig(folder / "leaderboard-heat.png", dpi=160)
         plt.close(figure)
+
+
+def _mark_parts(axes: Any, held_out: int, scenarios: int) -> None:
+    """Draw a line between the scenarios that were tuned on and the others, and name both."""
+    for first, end, words in ((0, held_out, "held out"), (held_out, scenarios, "tuned on")):
+        if first < end:
+            axes.text((first + end - 1) / 2, -0.8, words, ha="center", va="bottom", fontsize=8)
+    if 0 < held_out < scenarios:
+        axes.axvline(held_out - 0.5, color="black", linewidth=2.5)
 
 
 def _colour(ratio: float | None) -> float:

@@ -13,16 +13,21 @@ if TYPE_CHECKING:
     from foretell.studies.leaderboard.board import Leaderboard
 
 COLUMNS = (
-    ("ratio", "all", "geometric mean of the ratios to the best window in hindsight"),
-    ("ratio_right_model", "right model", "the same over scenarios in which the model is right"),
-    ("ratio_wrong_model", "wrong model", "the same over scenarios in which it is not"),
-    ("late_ratio", "after D", "the same for the regret after the first rewards are in"),
-    ("random", "random", "the same over randomly drawn problems"),
+    ("held_out", "held out", "geometric mean of the ratios where nothing was tuned"),
+    ("tuned_on", "tuned on", "the same over scenarios that the default was tuned on"),
+    ("random", "random", "the same over randomly drawn problems, on which nothing was tuned"),
+    ("wrong_model", "wrong model", "the same where rewards do not depend on the signal alone"),
+    ("late", "after D", "the same over all scenarios, for the regret after the first rewards"),
     ("worst", "worst", "the largest ratio over scenarios"),
     ("to_oracle-psrl", "to oracle-psrl", "geometric mean of the ratios to oracle-psrl"),
-    ("to_oracle-nsd", "to oracle-nsd", "geometric mean of the ratios to oracle-nsd"),
-    ("mean_rank", "rank", "mean rank over scenarios, oracles apart"),
-    ("wins", "wins", "scenarios in which it is the best"),
+    ("rank_held_out", "rank, held out", "mean rank where nothing was tuned, oracles apart"),
+    ("rank_tuned_on", "rank, tuned on", "mean rank where the default was tuned, oracles apart"),
+)
+"""The numbers of a policy over all scenarios, each with its interval."""
+
+PARTS = (
+    (False, "held out", "Scenarios on which nothing was tuned"),
+    (True, "tuned on", "Scenarios that were looked at while the default was tuned"),
 )
 
 
@@ -40,28 +45,52 @@ def write_leaderboard(board: Leaderboard, folder: str | os.PathLike[str]) -> Non
 
 def leaderboard_markdown(board: Leaderboard) -> str:
     """Return the tables of `docs/leaderboard.md`."""
-    head = ["policy", *(title for _, title, _ in COLUMNS), "µs per round"]
+    head = ["policy", *(title for _, title, _ in COLUMNS), "first", "µs per round"]
     times = median_times(board)
     lines = [head, ["---", *["---:"] * (len(head) - 1)]]
     for row in board.scores["summary"]:
-        shown = [_number(row[key]) for key, _, _ in COLUMNS]
-        lines.append([f"`{row['policy']}`", *shown, _number(times.get(row["policy"]))])
-    scenarios = [["scenario", "what it tests", "T", "best window", "best policy", "its ratio"]]
-    scenarios.append(["---", "---", "---:", "---:", "---", "---:"])
+        shown = [_estimate(row[key]) for key, _, _ in COLUMNS]
+        time = _number(times.get(row["policy"]))
+        lines.append([f"`{row['policy']}`", *shown, _firsts(row), time])
+    parts = [
+        f"### {title}\n\n{_table(_scenario_lines(board, tuned_on=tuned_on))}"
+        for tuned_on, _, title in PARTS
+        if any(one["tuned_on"] == tuned_on for one in board.scores["scenarios"])
+    ]
+    return "\n".join([how_made(board), "", _table(lines), *parts])
+
+
+def _scenario_lines(board: Leaderboard, *, tuned_on: bool) -> list[list[str]]:
+    """Return a line for every scenario: its yardstick, who is first, and who else might be."""
+    lines = [["scenario", "what it tests", "T", "best window", "first", "its ratio", "or"]]
+    lines.append(["---", "---", "---:", "---:", "---", "---:", "---"])
     for description in board.scores["scenarios"]:
-        name, ratio = _best(board.scores["cells"][description["name"]])
-        window = _estimate(description["yardstick"]["regret"])
-        scenarios.append(
+        if description["tuned_on"] != tuned_on:
+            continue
+        cells = board.scores["cells"][description["name"]]
+        name, ratio = _best(cells)
+        lines.append(
             [
                 description["name"],
                 description["tests"],
                 f"{description['horizon']:,}",
-                window,
+                _estimate(description["yardstick"]["regret"]),
                 f"`{name}`",
                 ratio,
+                ", ".join(f"`{one}`" for one in _rivals(cells, name)),
             ]
         )
-    return f"{how_made(board)}\n\n{_table(lines)}\n{_table(scenarios)}"
+    return lines
+
+
+def _rivals(cells: dict[str, dict[str, Any]], best: str) -> list[str]:
+    """Return who might be first as well: those whose interval of ranks begins at 1."""
+    return [n for n, score in cells.items() if n != best and score.get("rank", [0, 0])[1] == 1]
+
+
+def _firsts(row: dict[str, Any]) -> str:
+    """Return in how many scenarios a policy is first, held out and tuned on."""
+    return f"{row['first_held_out']} + {row['first_tuned_on']}"
 
 
 def how_made(board: Leaderboard) -> str:
@@ -76,7 +105,8 @@ def how_made(board: Leaderboard) -> str:
     return (
         f"{scores['runs']} runs on each of {len(scores['scenarios'])} scenarios{random}, seed "
         f"{scores['seed']}; simulating took {minutes:.0f} minutes, source "
-        f"{scores['provenance']['source']}."
+        f"{scores['provenance']['source']}. In brackets: 95 % intervals, a paired "
+        f"bootstrap over runs."
     )
 
 
@@ -116,7 +146,8 @@ def _summary(board: Leaderboard) -> list[dict[str, Any]]:
             "needs": ", ".join(row["needs"]) or "nothing",
             "oracle": row["lab_only"],
             "numbers": [
-                *(_number_cell(row[key]) for key, _, _ in COLUMNS),
+                *(NumberCell(row[key][0], _estimate(row[key])) for key, _, _ in COLUMNS),
+                NumberCell(row["first_held_out"] + row["first_tuned_on"], _firsts(row)),
                 _number_cell(times.get(row["policy"])),
             ],
         }
@@ -135,11 +166,22 @@ def _cells(board: Leaderboard) -> list[dict[str, Any]]:
                 for part in ("regret", "late", "regret_to_window", "late_to_window")
             ]
             numbers += [_number_cell(score[f"regret_to_{oracle}"][0]) for oracle in _oracles(score)]
-            numbers += [_number_cell(score.get("rank")), _number_cell(times.get(name))]
+            rank = score.get("rank", [None] * 3)
+            numbers += [NumberCell(rank[0], _estimate(rank)), _number_cell(times.get(name))]
             rows.append(
-                {"scenario": scenario, "policy": name, "spec": score["spec"], "numbers": numbers}
+                {
+                    "scenario": scenario,
+                    "part": _part(tuned_on=description["tuned_on"]),
+                    "policy": name,
+                    "spec": score["spec"],
+                    "numbers": numbers,
+                }
             )
     return rows
+
+
+def _part(*, tuned_on: bool) -> str:
+    return next(word for known, word, _ in PARTS if known == tuned_on)
 
 
 def _oracles(score: dict[str, Any]) -> list[str]:
@@ -148,7 +190,7 @@ def _oracles(score: dict[str, Any]) -> list[str]:
 
 def _best(cells: dict[str, dict[str, Any]]) -> tuple[str, str]:
     """Return the policy that ranks first, and its ratio to the best window."""
-    name = next(name for name, score in cells.items() if score.get("rank") == 1)
+    name = next(name for name, score in cells.items() if score.get("rank", [0])[0] == 1)
     return name, _estimate(cells[name]["regret_to_window"])
 
 
@@ -167,6 +209,8 @@ def _number(value: float | None) -> str:
 
 def _estimate(triple: list[float | None]) -> str:
     value, low, high = triple
+    if value is None:
+        return "–"
     return f"{_number(value)} [{_number(low)}, {_number(high)}]"
 
 

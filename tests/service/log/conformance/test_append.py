@@ -28,6 +28,11 @@ def test_what_was_appended_is_read_as_it_was_written(engine: Engine) -> None:
         assert await log.count_records() == 4
         assert await log.count_feedback(1, written[0].seq + 1) == 1
         assert await log.count_feedback(1, written[0].seq) == 0
+        after = written[-1].seq + 1
+        assert [await log.count_about(number, after, most) for most in (0, 1, 9)] == [0, 1, 2]
+        assert await log.count_about(number, written[-1].seq, 9) == 1
+        (lost,) = await accepted(log, feedback(1, number - 1, "about one that is not there"))
+        assert await log.count_about(number - 1, lost.seq + 1, 9) == 1
         return await read_all(log)
 
     before = run(engine, law)

@@ -18,7 +18,7 @@ from foretell.errors import DamagedFile, InvalidInput
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.open import open_log, open_reader, restore_log
 from foretell.service.log.protocol import Log
-from foretell.service.log.sqlite import connection, database, restore
+from foretell.service.log.sqlite import connections, database, restore
 from foretell.service.log.sqlite.connection import connect
 from tests.service.log.engines import ADMIN, accepted, decide, open_again, read_all
 
@@ -197,7 +197,7 @@ def test_a_log_that_cannot_be_opened_after_a_restore_opens_by_itself(
         log = await opened(tmp_path / "a.db", 3)
         await log.backup(str(tmp_path / "copy.db"))
         await decide(log)
-        really = connection.open_connections
+        really = connections.open_connections
 
         def fail_at_first(path: str, **options: Any) -> Any:
             nonlocal tries

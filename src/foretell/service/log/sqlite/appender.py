@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import apsw
 
-from foretell.service.log.clock import Stamps
 from foretell.service.log.errors import Damaged
 from foretell.service.log.protocol import (
     Accepted,
@@ -32,6 +31,7 @@ from foretell.service.log.record import (
 )
 from foretell.service.log.sqlite.rows import COLUMNS, as_json, find, insert, row_of
 from foretell.service.log.sqlite.stream import OWN, Stream, end_of_chain, write_stream
+from foretell.service.log.stamps import Stamps
 from foretell.service.model.events import Decided, Record, encode_event
 
 RANK_EVERY = 256

@@ -19,7 +19,8 @@ from foretell.service.log.record import (
     state_is_sound,
 )
 from foretell.service.log.sqlite.appender import CLAIMS_MODULUS, RANK_EVERY, unit_claim
-from foretell.service.log.sqlite.connection import PASSING, connect, driver_errors_wrapped
+from foretell.service.log.sqlite.connection import connect
+from foretell.service.log.sqlite.driver_errors import PASSING, driver_errors_wrapped
 from foretell.service.log.sqlite.rows import COLUMNS, read_settings, row_of
 from foretell.service.log.sqlite.stream import OWN, Stream, read_stream
 from foretell.service.log.sqlite.wal import count_lost_transactions

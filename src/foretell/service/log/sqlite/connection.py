@@ -1,26 +1,16 @@
-"""The database: how it is opened after whatever happened, and the errors of its driver.
-
-What a crash left is made durable or refused, and nothing is destroyed.
-"""
+"""One connection to the database: how it is opened, or refused in a sentence."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import apsw
 
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
-from foretell.service.log.clock import Clock
-from foretell.service.log.errors import FULL, SHORT, Damaged, LogClosed
-from foretell.service.log.sqlite.lock import FileLock, refuse_used_file
-from foretell.service.log.sqlite.names import Names, refuse_second_name, refuse_start_without
+from foretell.service.log.errors import LogClosed
 from foretell.service.log.sqlite.rows import read_settings, write_settings
-from foretell.service.log.sqlite.stream import Stream, end_of_chain, read_stream, write_stream
-from foretell.service.log.sqlite.wal import count_lost_transactions, rewrite_journal
 
 LOG_FORMAT = 1
 BUSY_MILLISECONDS = 5000
@@ -29,18 +19,6 @@ OLDEST_SQLITE = 3_051_003
 """Older versions may lose a log that two connections checkpoint."""
 CACHED_STATEMENTS = 400
 """Prepared statements that a connection keeps: there is one for each number of rows."""
-NOTHING = "SELECT 1 FROM meta LIMIT 0"
-"""Begins to read, and reads nothing."""
-PASSING = (
-    apsw.BusyError,
-    apsw.CantOpenError,
-    apsw.FullError,
-    apsw.InterruptError,
-    apsw.IOError,
-    apsw.LockedError,
-    apsw.NoMemError,
-)
-"""What SQLite says of a disk or of a system that may be well again: none of it is damage."""
 SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
 
 
@@ -122,52 +100,6 @@ def _may_be_opened(path: str) -> bool:
     return is_file and os.access(folder, os.W_OK)
 
 
-class DamagedPages(Damaged):
-    """The database itself cannot be read, whatever record was asked for."""
-
-    def __init__(self, error: Exception) -> None:
-        """Quote what SQLite has found."""
-        DamagedFile.__init__(
-            self,
-            f"the database is damaged ({error}): run foretell verify, "
-            f"and restore the log from a backup",
-        )
-        self.seq = 0
-
-
-@contextmanager
-def damage_wrapped() -> Iterator[None]:
-    """Raise what the driver says of damage as `Damaged`: a blob may have become a text."""
-    try:
-        yield
-    except (
-        apsw.CorruptError,
-        apsw.NotADBError,
-        apsw.ConstraintError,
-        UnicodeDecodeError,
-    ) as error:
-        raise DamagedPages(error) from None
-
-
-@contextmanager
-def driver_errors_wrapped(path: str) -> Iterator[None]:
-    """Raise an error of the driver as one of ours that names the database.
-
-    `LogClosed` if it may work later: the disk is full or fails, or too many files are open.
-    """
-    try:
-        with damage_wrapped():
-            yield
-    except (*PASSING, MemoryError) as error:
-        raise LogClosed(f"the database {path!r} cannot be used now ({error})") from error
-    except OSError as error:
-        if error.errno not in FULL | SHORT:
-            raise
-        raise LogClosed(f"the database {path!r} cannot be used now ({error.strerror})") from error
-    except apsw.Error as error:
-        raise ForetellError(f"the database {path!r} cannot be used: {error}") from error
-
-
 def abandon_connection(connection: apsw.Connection) -> None:
     """Close a connection that has failed, without a checkpoint.
 
@@ -222,99 +154,4 @@ def _check_format(connection: apsw.Connection, path: str) -> None:
         raise InvalidInput(
             f"{path!r} has the format {found}, and this version of foretell reads "
             f"{LOG_FORMAT}: use the version that wrote it"
-        )
-
-
-class Connections(NamedTuple):
-    """The two connections to an open database, and where its log ends."""
-
-    writer: apsw.Connection
-    reader: apsw.Connection
-    stream: Stream
-    names: Names
-    lock: FileLock
-
-    def before_answer(self) -> None:
-        """Look, after a commit, whether the database bears its name, and ready it for readers.
-
-        The first to read after a commit notes in the shared index how far it reads, and on a disk
-        that hangs it would wait there. So the thread that may wait is the first.
-        """
-        self.names.check_database()
-        self.writer.execute(NOTHING)
-
-    def close(self) -> None:
-        """Close the database, and move its journal into it."""
-        self.lock.release()
-        self.reader.close()
-        self.writer.close()
-
-    def abandon(self) -> None:
-        """Close a database that has failed."""
-        self.lock.release()
-        abandon_connection(self.reader)
-        abandon_connection(self.writer)
-
-
-@damage_wrapped()
-def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connections:
-    """Open a database, making it where there is none, and sync what a crash left."""
-    refuse_start_without(path)
-    refuse_second_name(path)
-    refuse_used_file(path)
-    lost = count_lost_transactions(path)
-    rewrite_journal(path, vfs)
-    writer, lock = connect(path, write=True, vfs=vfs), None
-    try:
-        lock = FileLock(path)
-        relaxed_before = read_settings(writer).get("durability") == "relaxed"
-        _refuse_lost_transactions(path, 0 if relaxed_before else lost)
-        stream = read_stream(writer)
-        if stream is not None:
-            end_of_chain(writer, stream)  # the journal may be of another database, and stays then
-        writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        if stream is None:
-            stream = Stream()
-            write_stream(writer, stream)
-        if relaxed != relaxed_before:
-            write_settings(writer, durability="relaxed" if relaxed else "full")
-            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        reader = connect(path, write=False, vfs=vfs)
-    except BaseException:
-        if lock is not None:
-            lock.release()
-        abandon_connection(writer)
-        raise
-    return Connections(writer, reader, stream, Names(path), lock)
-
-
-def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
-    """Return the clock of a log, which goes on after its head at the log's own speed."""
-    writer, stream = connections.writer, connections.stream
-    settings = read_settings(writer)
-    marked = settings.get("time_scale")
-    if scale is not None and marked is None and stream.head > 0:
-        raise InvalidInput(
-            f"{path!r} runs at the speed of the clock: time_scale needs a database of its own"
-        )
-    if scale is not None and marked is not None and scale != marked:
-        raise InvalidInput(
-            f"{path!r} runs at {marked:g} times the speed of the clock, got {scale:g}: "
-            f"leave time_scale out, or take another database"
-        )
-    clock = Clock(stream.mark, scale or marked or 1.0, settings.get("time_origin"))
-    if scale is not None and marked is None:
-        write_settings(writer, time_scale=float(scale), time_origin=clock.origin)
-    try:
-        clock.now()
-    except LogClosed as error:
-        raise InvalidInput(f"{path!r} cannot be used: {error}") from None
-    return clock
-
-
-def _refuse_lost_transactions(path: str, lost: int) -> None:
-    if lost:
-        raise DamagedFile(
-            f"the journal of {path!r} is damaged, and {lost} transactions in it cannot be read: "
-            f"restore a backup, or remove {path}-wal to go on without them"
         )

@@ -17,24 +17,21 @@ from typing import Any
 
 import apsw
 
-from foretell.service.log.clock import Stamps
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import Accepted, Draft
 from foretell.service.log.sqlite import side_tables
 from foretell.service.log.sqlite.appender import Appender
-from foretell.service.log.sqlite.connection import (
-    Connections,
-    clock_of,
-    damage_wrapped,
-    open_connections,
-)
+from foretell.service.log.sqlite.connections import Connections, open_connections
+from foretell.service.log.sqlite.driver_errors import damage_wrapped
 from foretell.service.log.sqlite.lock import Lock, refuse_used_file
+from foretell.service.log.sqlite.log_clock import clock_of
 from foretell.service.log.sqlite.names import Names
 from foretell.service.log.sqlite.restore import remove_leftovers
 from foretell.service.log.sqlite.stream import write_stream
 from foretell.service.log.sqlite.tail import Follower
 from foretell.service.log.sqlite.watch import Watch
 from foretell.service.log.sqlite.writer import Job, Writer
+from foretell.service.log.stamps import Stamps
 from foretell.service.model.events import Record
 
 logger = logging.getLogger("foretell.service")

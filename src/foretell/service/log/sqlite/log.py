@@ -16,7 +16,6 @@ from foretell.service.log.protocol import Draft, LogGauges, LogReader, SavedStat
 from foretell.service.log.sqlite import side_tables
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.database import Database
-from foretell.service.log.sqlite.reader import SqliteReader
 from foretell.service.log.sqlite.restore import (
     back_up,
     check_copy,
@@ -26,6 +25,7 @@ from foretell.service.log.sqlite.restore import (
     replace_database,
     stage_copy,
 )
+from foretell.service.log.sqlite.side_tables import SqliteReader
 from foretell.service.log.sqlite.tail import Follower
 
 logger = logging.getLogger("foretell.service")

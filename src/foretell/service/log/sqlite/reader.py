@@ -1,4 +1,4 @@
-"""The reader of the log: records by key, by decision, in order; each is checked.
+"""The reader of the log: records by key, by decision, by unit, in order; each is checked.
 
 The work of a read does not grow with records that it does not return, but for those in order of
 one campaign.
@@ -7,21 +7,22 @@ one campaign.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count as count_from
-from typing import Any
+from typing import Any, Protocol
 
 import apsw
 import msgspec
 
 from foretell.service.log.chain import LINK_EVERY, verified
-from foretell.service.log.errors import Damaged
-from foretell.service.log.protocol import LogCheck
+from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.protocol import LogCheck, UnitAction
 from foretell.service.log.record import claim_digest, record_of
 from foretell.service.log.sqlite.appender import RANK_EVERY
 from foretell.service.log.sqlite.check import check_database
+from foretell.service.log.sqlite.driver_errors import DAMAGE, DamagedPages
 from foretell.service.log.sqlite.rows import COLUMNS, PREFIXED, as_json, row_of
-from foretell.service.log.sqlite.side_tables import SideTables, Source
 from foretell.service.log.sqlite.stream import OWN, Stream, link_before, read_stream
 from foretell.service.model.events import Decided, DecisionRecords, Record
 
@@ -47,15 +48,47 @@ there was passed over, the rank is not known.
 """
 
 
-class SqliteReader(SideTables):
-    """The records of one database."""
+class Source(Protocol):
+    """Where a reader gets its connection: another one each time that the database is reopened."""
+
+    @property
+    def reader(self) -> apsw.Connection:
+        """The connection that only reads."""
+
+    def fail(self, error: Exception) -> None:
+        """Note that the disk fails to read."""
+
+
+class RecordReader:
+    """The records of one database, on a connection that only reads."""
 
     def __init__(self, path: str, source: Source) -> None:
-        """Read the database of that name."""
-        super().__init__(source)
+        """Read the database of that name, on the connection of a source."""
         self.path = path
+        self._source = source
         self._gap: tuple[apsw.Connection | None, int, int] = None, 0, 0
         """Seqs between which there is no decision that was asked for, on this connection."""
+
+    @contextmanager
+    def _errors_wrapped(self) -> Iterator[None]:
+        """Raise an error of the driver as one of ours."""
+        try:
+            yield
+        except DAMAGE as error:
+            raise DamagedPages(error) from None
+        except apsw.ConnectionClosedError:
+            raise LogClosed("the log is closed: try again soon") from None
+        except apsw.Error as error:
+            self._source.fail(error)
+            raise LogClosed(f"the log cannot be read ({error}): try again soon") from None
+
+    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
+        with self._errors_wrapped():
+            yield from self._source.reader.execute(sql, bindings)
+
+    def _one(self, sql: str, bindings: tuple[Any, ...] = ()) -> Any:
+        """Return the first row, or None."""
+        return next(self._rows(sql, bindings), None)
 
     async def decisions(self, campaign: int, numbers: Sequence[int]) -> list[DecisionRecords]:
         """Return the decisions with these numbers, each with all its records; others are absent."""
@@ -229,6 +262,16 @@ class SqliteReader(SideTables):
             found[digests[key]] = record_of(row_of(row))
         return found
 
+    async def unit_actions(self, campaign: int, unit: bytes) -> list[UnitAction]:
+        """Return the actions that a sticky unit was given, in the order of n."""
+        rows = self._rows(
+            f"SELECT n, action, units.seq, {PREFIXED} FROM units "
+            "LEFT JOIN events ON events.seq = units.seq "
+            "WHERE units.campaign = ? AND unit = ? ORDER BY n",
+            (campaign, unit),
+        )
+        return [_unit_action(campaign, UnitAction(*row[:3]), row[3:]) for row in rows]
+
     async def count_feedback(self, campaign: int, before: int) -> int:
         """Return how many records of feedback a campaign has below a seq."""
         total, last = 0, 0
@@ -242,6 +285,15 @@ class SqliteReader(SideTables):
             total += found
             await asyncio.sleep(0)
         return total
+
+    async def count_about(self, decision: int, before: int, most: int) -> int:
+        """Return how many records of feedback are about a decision below a seq, at most `most`."""
+        (found,) = self._one(
+            "SELECT count(*) FROM (SELECT 1 FROM events INDEXED BY feedback "
+            "WHERE decision = ? AND decision > 0 AND seq < ? LIMIT ?)",
+            (decision, before, most),
+        )
+        return found
 
     async def count_records(self) -> int:
         """Return how many records there are."""
@@ -265,3 +317,12 @@ def _decision(row: Sequence[Any], rank: int | None, feedback: list[Record]) -> D
     if rank is None or not isinstance(record.event, Decided):
         raise Damaged("the rank of decision", record.seq)
     return DecisionRecords(record.seq, rank, record.event, feedback)
+
+
+def _unit_action(campaign: int, given: UnitAction, decision: Sequence[Any]) -> UnitAction:
+    """Return an action that a unit was given, as the record of that decision says."""
+    record = None if decision[0] is None else record_of(row_of(decision))
+    event = None if record is None or record.campaign != campaign else record.event
+    if not isinstance(event, Decided) or event.action != given.action:
+        raise Damaged("the action that a unit was given by decision", given.decision)
+    return given

@@ -2,74 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
-import apsw
-
-from foretell.service.log.errors import Damaged, LogClosed
-from foretell.service.log.protocol import SavedState, UnitAction
+from foretell.service.log.errors import Damaged
+from foretell.service.log.protocol import SavedState
 from foretell.service.log.record import (
     personal_is_sound,
-    record_of,
     row_checksum,
     state_digest,
     state_is_sound,
 )
 from foretell.service.log.sqlite.appender import Appender, unit_claim
-from foretell.service.log.sqlite.connection import damage_wrapped
-from foretell.service.log.sqlite.rows import PREFIXED, read_settings, row_of
-from foretell.service.model.events import Decided
+from foretell.service.log.sqlite.reader import RecordReader
+from foretell.service.log.sqlite.rows import read_settings
 
 
-class Source(Protocol):
-    """Where a reader gets its connection: another one each time that the database is reopened."""
-
-    @property
-    def reader(self) -> apsw.Connection:
-        """The connection that only reads."""
-
-    def fail(self, error: Exception) -> None:
-        """Note that the disk fails to read."""
-
-
-class SideTables:
-    """Reads a database on a connection that only reads."""
-
-    def __init__(self, source: Source) -> None:
-        """Read on the connection of a source."""
-        self._source = source
-
-    @contextmanager
-    def _errors_wrapped(self) -> Iterator[None]:
-        """Raise an error of the driver as one of ours."""
-        try:
-            with damage_wrapped():
-                yield
-        except apsw.ConnectionClosedError:
-            raise LogClosed("the log is closed: try again soon") from None
-        except apsw.Error as error:
-            self._source.fail(error)
-            raise LogClosed(f"the log cannot be read ({error}): try again soon") from None
-
-    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
-        with self._errors_wrapped():
-            yield from self._source.reader.execute(sql, bindings)
-
-    def _one(self, sql: str, bindings: tuple[Any, ...] = ()) -> Any:
-        """Return the first row, or None."""
-        return next(self._rows(sql, bindings), None)
-
-    async def unit_actions(self, campaign: int, unit: bytes) -> list[UnitAction]:
-        """Return the actions that a sticky unit was given, in the order of n."""
-        rows = self._rows(
-            f"SELECT n, action, units.seq, {PREFIXED} FROM units "
-            "LEFT JOIN events ON events.seq = units.seq "
-            "WHERE units.campaign = ? AND unit = ? ORDER BY n",
-            (campaign, unit),
-        )
-        return [_unit_action(campaign, UnitAction(*row[:3]), row[3:]) for row in rows]
+class SqliteReader(RecordReader):
+    """The records of one database, and the tables besides them."""
 
     async def context(self, decision: int) -> bytes:
         """Return the context of a decision, empty where there is none or it was erased."""
@@ -115,15 +65,6 @@ class SideTables:
         """Return a setting that is stored next to the log, or None."""
         with self._errors_wrapped():
             return read_settings(self._source.reader).get(name)
-
-
-def _unit_action(campaign: int, given: UnitAction, decision: Sequence[Any]) -> UnitAction:
-    """Return an action that a unit was given, as the record of that decision says."""
-    record = None if decision[0] is None else record_of(row_of(decision))
-    event = None if record is None or record.campaign != campaign else record.event
-    if not isinstance(event, Decided) or event.action != given.action:
-        raise Damaged("the action that a unit was given by decision", given.decision)
-    return given
 
 
 def save_state(campaign: int, state: SavedState, appender: Appender) -> None:

@@ -9,10 +9,11 @@ import apsw
 import msgspec
 
 from foretell.service.log.chain import ROOT, START, Chain, KeptLink
-from foretell.service.log.clock import SLOT, Mark
+from foretell.service.log.clock import Mark
 from foretell.service.log.errors import Damaged
 from foretell.service.log.record import record_of
 from foretell.service.log.sqlite.rows import COLUMNS, row_of
+from foretell.service.log.stamps import SLOT
 from foretell.service.model.events import moment, stamp
 
 OWN = 1

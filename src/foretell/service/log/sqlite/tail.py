@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from foretell.service.log.clock import Stamps
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.protocol import Tail
+from foretell.service.log.stamps import Stamps
 from foretell.service.model.events import Record
 
 TICK_SECONDS = 0.05

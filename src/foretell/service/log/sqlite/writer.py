@@ -80,38 +80,47 @@ class Writer:
         self._truncate = False
         """Whether the journal, which holds what was erased, must be emptied."""
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._queued: list[Job] = []
+        """What this turn of the event loop has queued, and the thread does not have yet."""
+        self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write_forever, name="log", daemon=True)
         self._thread.start()
 
     def put(self, job: Job) -> None:
-        """Queue a job for the next transaction."""
-        self._queue.put(job)
+        """Queue a job for the next transaction: the thread gets all jobs of a turn at once."""
+        if not self._queued:
+            self._loop.call_soon(self._hand_over)
+        self._queued.append(job)
 
     async def stop(self) -> None:
         """Let the thread end after what is queued, and wait for it."""
+        self._hand_over()
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
+
+    def _hand_over(self) -> None:
+        if self._queued:
+            jobs, self._queued = self._queued, []
+            self._queue.put(jobs)
 
     def _write_forever(self) -> None:
         stopping = False
         try:
             while not stopping:
-                jobs = self._take()
-                if jobs[-1] is None:
-                    stopping = True
-                group = [job for job in jobs if job is not None]
-                if group:
-                    self._write(group)
+                jobs, stopping = self._take()
+                if jobs:
+                    self._write(jobs)
         except Exception as error:  # noqa: BLE001  (whatever it is, nobody may wait forever)
             self._call_loop(self._on_fail, error)
 
-    def _take(self) -> list[Job | None]:
-        """Wait for a job, and take all that are queued by then."""
-        jobs = [self._queue.get()]
-        while jobs[-1] is not None and not self._queue.empty():
-            jobs.append(self._queue.get())
-        return jobs
+    def _take(self) -> tuple[list[Job], bool]:
+        """Wait for jobs, and take all that are there by then; also return whether to end."""
+        taken: list[Job] = []
+        while (jobs := self._queue.get()) is not None:
+            taken += jobs
+            if self._queue.empty():
+                return taken, False
+        return taken, True
 
     def _write(self, jobs: list[Job]) -> None:
         self._wait_for_disk(not self._relaxed or any(job.strict for job in jobs))

@@ -1,0 +1,58 @@
+"""An earlier log, cut into the parts in which it is sent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from foretell.client.checks import checked_text, shown
+from foretell.errors import InvalidInput
+from foretell.protocol import HistoryPart, HistoryRow
+from foretell.protocol.warm_start import MAX_PART_ROWS
+
+AnyRow = HistoryRow | Mapping[str, Any]
+"""A row, or its fields by name; a time may be a datetime with its zone."""
+
+
+def history_parts(rows: Iterable[AnyRow], history: str | None) -> list[HistoryPart]:
+    """Return the parts of a history; without an id its content gives it one."""
+    whole = [_row(index, row) for index, row in enumerate(rows)]
+    if not whole:
+        raise InvalidInput("a history must have at least one row, got none: give some")
+    name = digest_of(whole) if history is None else checked_text("id of the history", history)
+    parts = [
+        HistoryPart(id=name, rows=some, part=number) for number, some in enumerate(_cut(whole), 1)
+    ]
+    parts[-1].last = True
+    return parts
+
+
+def digest_of(rows: Iterable[HistoryRow]) -> str:
+    """Return an id for some rows: the same rows have the same one."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(msgspec.json.encode(row) + b"\n")
+    return digest.hexdigest()[:16]
+
+
+def _cut(rows: list[HistoryRow]) -> Iterator[list[HistoryRow]]:
+    left = iter(rows)
+    while some := list(islice(left, MAX_PART_ROWS)):
+        yield some
+
+
+def _row(index: int, row: AnyRow) -> HistoryRow:
+    if isinstance(row, HistoryRow):
+        return row
+    try:
+        return msgspec.convert(msgspec.to_builtins(dict(row)), HistoryRow)
+    except (msgspec.ValidationError, TypeError, ValueError):
+        raise InvalidInput(
+            f"row {index} of a history must have the texts action and signal, and may have the "
+            f"numbers reward and propensity and the time decided_at, got {shown(row)}: write it "
+            f"as in {{'action': 'a', 'signal': 'click', 'reward': 1.0}}"
+        ) from None

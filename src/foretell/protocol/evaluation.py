@@ -1,0 +1,76 @@
+"""What another policy would have earned: what is asked for, and the answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from foretell.protocol.requests import RequestBody
+
+
+class NewEvaluation(RequestBody):
+    """A policy to evaluate on a campaign's log."""
+
+    policy: Annotated[str, Meta(min_length=1, max_length=500)]
+
+
+class Interval(Struct):
+    """A mean with its 95 % interval, in rewards per decision."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+class PolicyValue(Struct):
+    """What a policy would have earned per decision, estimated in three ways."""
+
+    inverse_propensity: Interval
+    self_normalised: Interval
+    doubly_robust: Interval
+    """The one to read first."""
+    gain: Interval
+    """The doubly robust estimate, minus what was earned."""
+    effective_decisions: float
+    """So many decisions of equal weight would say as much."""
+
+
+class EvaluationResult(Struct):
+    """What another policy would have earned on a log, and what was."""
+
+    decisions: int
+    """Decisions in the log, without those that were never shown."""
+    voided: int
+    settled: int
+    """Decisions whose reward window is closed and whose reward is known."""
+    counted: int
+    """Settled decisions in which every eligible action had a chance: the estimates are theirs."""
+    earned: Interval
+    """What the counted decisions earned that were not held out."""
+    value: PolicyValue
+    without_signal: PolicyValue | None
+    """The same policy, had it known each signal with its reward only; null: it uses no signals."""
+    sentence: str
+
+
+class EvaluationView(Struct):
+    """An evaluation, as far as it has come."""
+
+    id: str
+    campaign: str
+    policy: str
+    status: Literal["running", "done", "failed"]
+    progress: float
+    """The share of the work that is done."""
+    as_of: str
+    """The moment up to which the log is read."""
+    result: EvaluationResult | None = None
+    detail: str = ""
+    """Why it failed, in one sentence."""
+
+
+class EvaluationList(Struct):
+    """The latest evaluations of a campaign, oldest first."""
+
+    evaluations: list[EvaluationView]

@@ -1,0 +1,26 @@
+"""The body of every answer that refuses a request."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class FieldError(Struct):
+    """What is wrong with one field of a request."""
+
+    field: str
+    """Its name, as in `actions[2]`; `body` where it is none of them."""
+    detail: str
+    """A sentence: what it must be, what was sent, what to do."""
+
+
+class ProblemDetails(Struct, omit_defaults=True):
+    """An error, as RFC 9457 writes it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str | None = None
+    errors: list[FieldError] | None = None
+    """Everything that is wrong with the fields of the request, in one answer."""

@@ -1,0 +1,145 @@
+"""Feedback: a report becomes a record of the log, and gets its receipt when it is durable.
+
+Nothing here changes a campaign: that is the fold's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from time import perf_counter
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from foretell import protocol
+from foretell.errors import ForetellError
+from foretell.service.engine.receipts import receipt_of
+from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.waiting import AboutDecision, Waiting
+from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.protocol import Written
+from foretell.service.model.checks.validation import refuse_json
+from foretell.service.model.decision_id import UNKNOWN_ID
+from foretell.service.model.errors import Forbidden, NotFound, RequestProblem, Unusable
+from foretell.service.model.events import moment
+from foretell.service.model.feedback import AnyReport, event_id_in, feedback_event
+
+LONG_TURN_SECONDS = 0.002
+"""Reading the events of a batch for longer than this, other requests get their turn."""
+_ITEM = msgspec.json.Decoder(protocol.FeedbackItem)
+
+Done = TypeVar("Done")
+
+
+class FeedbackIntake:
+    """The part of the engine that takes in signals, rewards, corrections and voids."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        """Append to the runtime's log."""
+        self.runtime = runtime
+
+    async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
+        """Take in a signal, a reward, a correction or a void."""
+        (receipt,) = await self._take_in([self._read(decision_id, report)])
+        if isinstance(receipt, RequestProblem):
+            raise receipt
+        if receipt.status == "rejected":
+            raise Unusable(receipt.detail or "", field="event_id")
+        return receipt
+
+    async def batch(self, items: list[Raw], own: str | None = None) -> list[protocol.Receipt]:
+        """Take in many events, each for itself; of one campaign alone where it is named."""
+        self.runtime.check_open()
+        parsed: list[AboutDecision | protocol.Receipt] = []
+        turn = perf_counter()
+        for raw in items:
+            parsed.append(_attempt(self._read_item, raw, own))
+            if perf_counter() - turn > LONG_TURN_SECONDS:
+                await asyncio.sleep(0)
+                turn = perf_counter()
+        sound = [feedback for feedback in parsed if isinstance(feedback, AboutDecision)]
+        self.runtime.check_open()
+        taken = [
+            protocol.Receipt("rejected", detail=str(one))
+            if isinstance(one, RequestProblem)
+            else one
+            for one in await self._take_in(sound)
+        ]
+        receipts = iter(taken)
+        results = [one if isinstance(one, protocol.Receipt) else next(receipts) for one in parsed]
+        for raw, receipt in zip(items, results, strict=True):
+            if receipt.status == "rejected":
+                receipt.event_id = event_id_in(raw)
+        return results
+
+    def _read_item(self, raw: Raw, own: str | None) -> AboutDecision:
+        try:
+            item = _ITEM.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            refuse_json(protocol.FeedbackItem, raw, error)
+        return self._read(item.decision_id, item, own)
+
+    def _read(self, decision_id: str, report: AnyReport, own: str | None = None) -> AboutDecision:
+        """Find out which decision a report is about, and make it an event."""
+        self.runtime.check_open()
+        token = self.runtime.secrets.read(decision_id)
+        active = None if token is None else self.runtime.by_number.get(token.campaign)
+        if token is None or active is None:
+            raise NotFound(
+                f"there is no decision with the decision_id {decision_id[:20]!r}…: {UNKNOWN_ID}",
+                field="decision_id",
+            )
+        if own not in (None, active.config.name):
+            raise Forbidden(
+                f"the key is for the campaign {own!r} alone, and this decision is one of another: "
+                f"use a key for that one"
+            )
+        try:
+            event = feedback_event(report, active, token.number, self.runtime.latest)
+            due = active.campaign.rules.due(event.stage, moment(token.number))
+            return AboutDecision(token, active, event, due)
+        except RequestProblem:
+            active.count("rejected")
+            raise
+
+    async def _take_in(
+        self, feedback: list[AboutDecision]
+    ) -> list[protocol.Receipt | RequestProblem]:
+        """Write feedback, and say what became of each; what there is no room for is a problem."""
+        log = self.runtime.log
+        waiting = await Waiting.find(feedback, log)
+        written: list[Written | None] = [None] * len(feedback)
+        try:
+            if any(waiting.parked):
+                await waiting.take_places(log)
+            going = [index for index in range(len(feedback)) if index not in waiting.full]
+            results = await log.append([feedback[index].draft() for index in going])
+            for index, result in zip(going, results, strict=True):
+                written[index] = result
+        finally:
+            waiting.settle(written)
+        receipts = [
+            waiting.full[index] if result is None else receipt_of(waiting, index, result)
+            for index, result in enumerate(written)
+        ]
+        for active in {id(one.active): one.active for one in feedback}.values():
+            if active.uncounted:
+                await self.runtime.write_counts(active)
+        return receipts
+
+
+def _attempt(
+    work: Callable[[Raw, str | None], Done], event: Raw, own: str | None
+) -> Done | protocol.Receipt:
+    """Process one event of many; if that fails, this event alone is rejected."""
+    try:
+        return work(event, own)
+    except (Damaged, LogClosed):
+        raise
+    except ForetellError as error:
+        return protocol.Receipt("rejected", detail=str(error))
+    except RecursionError:
+        detail = "the event has too many arrays and objects inside each other: send fewer"
+        return protocol.Receipt("rejected", detail=detail)

@@ -1,0 +1,48 @@
+"""Receipts: what is known of feedback when its record is written.
+
+The history of its decision says later what became of it.
+"""
+
+from __future__ import annotations
+
+from foretell import protocol
+from foretell.service.engine.waiting import Waiting
+from foretell.service.log.errors import Damaged
+from foretell.service.log.protocol import Duplicate, Taken, Written
+from foretell.service.model.events import VOID, Feedback, Record
+from foretell.service.model.feedback import clipped_sentence, same_report, why_parked
+
+
+def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Receipt:
+    """Return what became of one of the events, which was written or is a duplicate."""
+    token, active, event, due = waiting.feedback[index]
+    assert not isinstance(written, Taken)  # noqa: S101  (only decisions are for units)
+    if isinstance(written, Duplicate):
+        earlier = written.earlier
+        _refuse_other_event(event.event_id, earlier)
+        if earlier.decision == token.number and same_report(earlier.event, event):
+            active.count("duplicates")
+            return protocol.Receipt("duplicate", event.event_id)
+        active.count("rejected")
+        return protocol.Receipt(
+            "rejected",
+            event.event_id,
+            f"the event_id {event.event_id!r} was used for another event: "
+            f"take an id of its own for each event, and correct the other if it is wrong",
+        )
+    if waiting.parked[index]:
+        target = waiting.targets[index]
+        known = None if target is None else target.event
+        return protocol.Receipt("parked", event.event_id, why_parked(event, known))
+    late = event.verb_index != VOID and written.record.recorded_at >= due
+    receipt = protocol.Receipt("late" if late else "accepted", event.event_id)
+    if event.stage and (total := active.campaign.clipped(written.record)) is not None:
+        receipt.clipped = True
+        receipt.detail = clipped_sentence(total, active.config.reward_range)
+    return receipt
+
+
+def _refuse_other_event(event_id: str, earlier: Record) -> None:
+    """Refuse a record that does not have the id under which it was found."""
+    if not isinstance(earlier.event, Feedback) or earlier.event.event_id != event_id:
+        raise Damaged("the key of record", earlier.seq)

@@ -1,0 +1,1 @@
+"""What is wrong with a request, said in sentences."""

@@ -1,0 +1,172 @@
+"""The policy of a campaign and its counters, and how outcomes are delivered to both.
+
+Which outcome is delivered, and when, is for the campaign to say.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from foretell.policies.registry import start
+from foretell.policies.state import grow
+from foretell.policies.verbs import (
+    credit,
+    drawn,
+    elapse,
+    has,
+    observe,
+    play,
+    uncredit,
+    unobserve,
+    unplay,
+    unwait,
+    wait,
+)
+from foretell.service.model.counters import UNCOUNTED, Counted, Counters
+from foretell.service.model.delivered import campaign_problem, capabilities_of
+from foretell.service.model.events import OBSERVED, VOID, CampaignConfig, Feedback, Record
+from foretell.service.model.imported_rows import ImportedRows
+from foretell.service.model.live_policies import campaign_spec
+from foretell.service.model.open_reward import TICK, OpenReward
+from foretell.service.model.outcome import Outcome
+from foretell.service.model.running import Running
+from foretell.service.model.validity_ledger import ValidityLedger
+from foretell.types import GRAIN, Bools, RewardScale
+
+
+class Learner:
+    """What a campaign has learned: the state of its policy, and what was counted."""
+
+    def __init__(self, config: CampaignConfig) -> None:
+        """Begin with nothing known."""
+        self.config = config
+        self.spec = campaign_spec(config)
+        self.imported = sum(one.decisions for one in config.history)
+        """Rounds of its policy before its own first: those of the imported histories."""
+        self.scale = RewardScale("bounded", *config.reward_range)
+        self.state: Any = start(self.spec, campaign_problem(config))
+        self.counters = Counters(len(config.actions), len(config.signals))
+        self.ledger = ValidityLedger(len(config.actions), len(config.signals))
+        self.blind, self.undoes_rewards, self.undoes = capabilities_of(
+            self.spec, campaign_problem(config)
+        )
+
+    def configure(self, config: CampaignConfig) -> None:
+        """Take a configuration with the same policy and rewards, and actions or signals added."""
+        old, self.config = self.config, config
+        if len(config.actions) > len(old.actions) or len(config.signals) > len(old.signals):
+            self.spec = campaign_spec(config)
+            self.state = grow(self.spec, self.state, len(old.actions), campaign_problem(config))
+            self.counters.grow(len(config.actions), len(config.signals))
+            self.ledger.grow(len(config.actions), len(config.signals))
+
+    def read_history(self, rows: ImportedRows, first: int = 0) -> None:
+        """Let the policy know rows of its imported histories, from a round on, before all else.
+
+        They are the policy's alone: nothing of them is counted.
+        """
+        weighs = has(drawn, self.state)
+        columns = (column.tolist() for column in rows)
+        for t, (action, signal, reward, propensity, _) in enumerate(
+            zip(*columns, strict=True), first
+        ):
+            play(self.state, t, action)
+            if weighs:
+                drawn(self.state, t, action, propensity)
+            observe(self.state, t, action, signal)
+            if not math.isnan(reward):
+                credit(self.state, t, action, signal, self._unit(reward))
+
+    def play(self, running: Running, propensity: float) -> None:
+        """Let the policy know a decision, and how likely it was, exploration and all."""
+        t = self.imported + running.rank
+        play(self.state, t, running.action)
+        if has(drawn, self.state):
+            drawn(self.state, t, running.action, propensity)
+        elapse(self.state, running.decided_at // TICK)
+        self.counters.decide(running)
+
+    def void(self, running: Running, *, read: bool) -> None:
+        """Count a decision that was never shown; the policy does not wait for its signal then."""
+        self.counters.void(running)
+        if not read and has(unplay, self.state):
+            unplay(self.state, self.imported + running.rank, running.action)
+
+    def deliver(self, running: Running, before: Outcome, after: Outcome) -> None:
+        """Let the policy know an outcome in place of the one that was delivered before."""
+        if before == after:
+            return
+        t, action = self.imported + running.rank, running.action
+        old, new = before[0], after[0]
+        if before[-1] is not None and old is not None:
+            uncredit(self.state, t, action, int(old), self._unit(before[-1]))
+        if old != new:
+            if old is not None:
+                unobserve(self.state, t, action, int(old))
+            if new is not None:
+                observe(self.state, t, action, int(new))
+        if after[-1] is not None and new is not None:
+            credit(self.state, t, action, int(new), self._unit(after[-1]))
+
+    def deliver_open(self, before: OpenReward | None, after: OpenReward | None) -> None:
+        """Let a policy that corrects for silence know an open reward in place of another."""
+        if before == after:
+            return
+        for verb, known in ((unwait, before), (wait, after)):
+            if known is not None:
+                reward = 0.0 if known.reward is None else self._unit(known.reward)
+                verb(self.state, known.made, known.signal, known.delay, reward, known.closed)
+
+    def counted(self, running: Running, outcome: Outcome) -> Counted:
+        """Return what counts of a decision in the reports."""
+        signal, reward = outcome[0], outcome[-1]
+        if signal is None:
+            return UNCOUNTED
+        return Counted(
+            int(signal),
+            None if reward is None else round(self._unit(reward) * GRAIN),
+            self.outside(reward),
+            running.signals[0].arrival,
+            running.reward_arrival,
+        )
+
+    def count_outcome(self, running: Running, before: Counted, after: Counted, now: int) -> None:
+        """Count an outcome in place of the one before; what is settled first, is to be tested."""
+        self.counters.move(running, before, after)
+        if before.grains is None and after.grains is not None and after.signal is not None:
+            silent = running.reward.total is None
+            unit = after.grains / GRAIN
+            self.ledger.settle(now, running.action, after.signal, unit, silent=silent)
+
+    def count_feedback(self, record: Record, event: Feedback) -> None:
+        """Count a signal or a reward that has come."""
+        last = event.stage == len(self.config.stages) - 1
+        if event.verb_index != VOID:
+            self.counters.count("rewards" if last else "signals")
+        if event.verb_index == OBSERVED:
+            self.counters.note("reward" if last else "signal", record.recorded_at)
+            if last:
+                self.ledger.reward_came(record.recorded_at)
+            else:
+                self.ledger.signal_came(record.recorded_at)
+
+    def outside(self, reward: float | None) -> bool:
+        """Return whether a reward lies outside the range."""
+        low, high = self.config.reward_range
+        return reward is not None and not low <= reward <= high
+
+    def _unit(self, reward: float) -> float:
+        low, high = self.config.reward_range
+        return self.scale.unit(min(max(reward, low), high))
+
+    def actions_without_feedback(self) -> Bools:
+        """Mark the actions of which nothing was delivered to the policy yet."""
+        counts = self.counters.paid if self.blind else self.counters.seen
+        known: Bools = np.asarray(counts.any(axis=1))
+        for one in self.config.history:
+            marks = np.frombuffer(one.paid if self.blind else one.observed, np.uint8)
+            known[: one.actions] |= np.unpackbits(marks, count=one.actions).astype(np.bool_)
+        return np.logical_not(known)

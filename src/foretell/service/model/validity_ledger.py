@@ -1,0 +1,206 @@
+"""What a campaign keeps to judge its signal: the test, what waits to enter it, usual pauses.
+
+A reward enters the test when it is first settled, with the signal and the value that it then has;
+what is corrected later changes the counts of the reports and not the test, which so stays one that
+may be looked at at any time. Where silence becomes a reward, a decision that closes says nothing
+while rewards do not come at all. So what closes is held until the next reward comes. If one was
+overdue by then, what was held is left out for good: a broken job says nothing about a signal. So
+is most of what closes before the first reward of all.
+
+A refit puts all that came of decisions back into the order in which it came, and does the same
+again, with rewards as they are by then. Evidence that was known before it stays: the record of the
+refit holds it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from foretell.service.model.events import CampaignConfig, Evidence
+from foretell.service.model.pauses import PAUSES, Pauses
+from foretell.service.model.refit_order import ALL, RefitOrder, Settled
+from foretell.stats.signal_test import POOLED, WITHIN, SignalTest
+from foretell.stats.verdict import DOUBTFUL, MISLEADING
+from foretell.types import Floats, Ints
+
+OVERDUE = 14.0
+"""Rewards expected since the last one, from which on their absence is no chance: one in 10⁶."""
+HELD = 256
+"""Settled rewards that are held at most."""
+_TIMES = ("doubtful_at", "misleading_at", "moves_at")
+_NUMBERS = ("closed", "left_out", *_TIMES)
+
+
+class ValidityLedger:
+    """The test of a campaign's signal, and what it takes to feed it."""
+
+    def __init__(self, actions: int, signals: int) -> None:
+        """Begin without rewards."""
+        self.test = SignalTest(actions, signals)
+        self.held: list[tuple[int, int, float]] = []
+        """Action, signal and reward of decisions that closed since the last reward came."""
+        self.expected = 0.0
+        """Rewards that were to come meanwhile, by the signals of these decisions."""
+        self.rewards, self.signals = Pauses(), Pauses()
+        """When rewards came, and signals."""
+        self.closed = 0
+        """Decisions that have closed without a reward since the last one came."""
+        self.left_out = 0
+        """Settled rewards that are not in the test, because none came meanwhile."""
+        self.doubtful_at = self.misleading_at = self.moves_at = -1
+        """When the evidence first reached each verdict; −1: never."""
+        self._order: RefitOrder | None = None
+        """Set during a refit, where decisions come in their order with all that came of each."""
+
+    @property
+    def usual_pause(self) -> int:
+        """The longest pause between rewards that is nothing to speak of, in microseconds."""
+        return self.rewards.usual
+
+    def settle(self, now: int, action: int, signal: int, reward: float, *, silent: bool) -> None:
+        """Take note of a reward, in [0, 1], that is settled for the first time.
+
+        `silent` is whether it is what silence became.
+        """
+        if self._order is not None:
+            self._order.settle(Settled(now, action, signal, reward, silent))
+            return
+        self.closed += silent
+        count, total = self.test.total[signal].tolist()
+        self.expected += total / max(1.0, count)
+        if self._overdue(now):
+            self.left_out += len(self.held) + 1
+            self.held.clear()
+            return
+        self.held.append((action, signal, reward))
+        if len(self.held) == HELD:
+            if self.rewards.last >= 0:
+                self._enter_held(now)
+            self.left_out += len(self.held)
+            self.held.clear()
+
+    def reward_came(self, now: int) -> None:
+        """Take note of a reward: what has closed since the one before is what it seemed."""
+        if self._order is not None:
+            self._order.came(now, reward=True)
+            return
+        if not self._overdue(now):
+            self._enter_held(now)
+        self.left_out += len(self.held)
+        self.held.clear()
+        self.expected, self.closed = 0.0, 0
+        self.rewards.came(now)
+
+    def signal_came(self, now: int) -> None:
+        """Take note of a signal."""
+        if self._order is not None:
+            self._order.came(now, reward=False)
+        else:
+            self.signals.came(now)
+
+    def _overdue(self, now: int) -> bool:
+        return self.expected > OVERDUE and now - self.rewards.last > self.usual_pause
+
+    def _enter_held(self, now: int) -> None:
+        for action, signal, reward in self.held:
+            self.enter(now, action, signal, reward)
+        self.held.clear()
+
+    def enter(self, now: int, action: int, signal: int, reward: float) -> None:
+        """Enter a settled reward into the test."""
+        self.test.enter(action, signal, reward)
+        self._note_peaks(now)
+
+    def _note_peaks(self, now: int) -> None:
+        for name, kind, level in zip(
+            _TIMES, (WITHIN, WITHIN, POOLED), (DOUBTFUL, MISLEADING, MISLEADING), strict=True
+        ):
+            if getattr(self, name) < 0 and self.test.peak[kind] >= math.log(level):
+                setattr(self, name, now)
+
+    def refit_up_to(self, decided_at: int) -> None:
+        """Go on with a refit, which reads a decision of this moment next."""
+        if self._order is None:
+            self._order = RefitOrder()
+        self._replay(self._order, decided_at)
+
+    def end_refit(self) -> None:
+        """End a refit: what is still waiting comes now."""
+        if self._order is not None:
+            self._replay(self._order, ALL)
+        self._order = None
+
+    def _replay(self, order: RefitOrder, until: int) -> None:
+        """Take what came before a moment, in order, as if it came now."""
+        self._order = None
+        for one in order.take(until):
+            if isinstance(one, Settled):
+                self.settle(one.at, one.action, one.signal, one.reward, silent=one.silent)
+            elif one.reward:
+                self.reward_came(one.at)
+            else:
+                self.signal_came(one.at)
+        self._order = order
+
+    @property
+    def evidence(self) -> Evidence:
+        """The largest evidence so far, and when it reached each verdict."""
+        within, pooled = self.test.peak.tolist()
+        return Evidence(within, pooled, *(getattr(self, name) for name in _TIMES))
+
+    def carry(self, known: Evidence) -> None:
+        """Keep evidence that was known before a refit, and since when."""
+        self.test.peak = np.maximum(self.test.peak, [known.within, known.pooled])
+        for name in _TIMES:
+            if getattr(known, name) >= 0:
+                setattr(self, name, getattr(known, name))
+
+    def grow(self, actions: int, signals: int) -> None:
+        """Make room for more actions or signals."""
+        self.test.grow(actions, signals)
+
+    def copy(self) -> ValidityLedger:
+        """Return a copy, which stays as it is while this goes on."""
+        copied = ValidityLedger(self.test.actions, self.test.signals)
+        copied.restore(self.arrays())
+        return copied
+
+    def arrays(self) -> dict[str, Floats | Ints]:
+        """Return all that is known, by name."""
+        numbers = [getattr(self, name) for name in _NUMBERS]
+        pauses = self.rewards.numbers() + self.signals.numbers()
+        return {
+            "numbers": np.array(numbers, np.int64),
+            "pauses": np.array(pauses, np.int64),
+            "expected": np.array([self.expected]),
+            "held": np.array(self.held, np.float64).reshape(-1, 3),
+            **self.test.arrays(),
+        }
+
+    def restore(self, arrays: dict[str, Floats | Ints]) -> None:
+        """Take what `arrays` returned."""
+        for name, value in zip(_NUMBERS, arrays["numbers"].tolist(), strict=True):
+            setattr(self, name, value)
+        pauses = arrays["pauses"].tolist()
+        self.rewards.restore(pauses[: len(PAUSES)])
+        self.signals.restore(pauses[len(PAUSES) :])
+        self.expected = float(arrays["expected"][0])
+        self.held = [(int(one[0]), int(one[1]), float(one[2])) for one in arrays["held"].tolist()]
+        self.test.restore(arrays)
+
+
+def evidence_over_refit(
+    ledger: ValidityLedger, before: CampaignConfig, after: CampaignConfig
+) -> Evidence | None:
+    """Return the evidence that outlives a refit; None where a reward is another thing after it.
+
+    Another policy or other windows are no reason to forget what was seen. Another range, default
+    or meaning of silence is.
+    """
+    same = before.reward_range == after.reward_range and all(
+        (old.default, old.silence == "unknown") == (new.default, new.silence == "unknown")
+        for old, new in zip(before.stages, after.stages, strict=True)
+    )
+    return ledger.evidence if same else None

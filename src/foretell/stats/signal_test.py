@@ -1,0 +1,203 @@
+"""Can the signal be trusted? Evidence that may be looked at after every reward.
+
+The model says that a reward depends on the signal alone: within a period, the rewards after a
+signal have one mean, whatever the action. Against it is set, for every action, the alternative
+that this action has means of its own. Each reward is predicted from the rewards before it, under
+the alternative with the Krichevsky–Trofimov estimator, and compared with the best mean of its
+signal and period in hindsight:
+
+    ln E_a = sum over rewards of ln(likelihood predicted under a)
+             − sum over periods and signals of ln(largest likelihood of one mean)
+
+Where E[reward | action, signal, past] is the same for all actions in each period, every E_a is at
+most a nonnegative martingale that starts at 1, and so is their mean E: by Ville's inequality it
+ever reaches 1/delta with probability at most delta, however actions are chosen. A reward x inside
+[0, 1] has the likelihood p^x (1 − p)^(1 − x), which is convex in x and keeps the inequality.
+
+**Periods** are runs of rewards in the order in which they settle, so that none is ever relabelled:
+the first four have one length, the next four are twice as long, and so on. At the
+end of a period what the predictions have learned counts half, so that they follow a theta that
+moves; the comparison is with the period itself, so that such a theta alone is no evidence.
+
+**The pooled test** has one mean for each signal and all time in place of one for each period, and
+the alternative that the mean moves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from foretell.types import Floats, Ints
+
+PERIODS = 4
+"""Periods of one length, before they become twice as long."""
+SHORTEST = 200
+"""Rewards of the first period, at least."""
+PER_ACTION = 50
+"""Rewards of the first period for each action."""
+BATCH = 25
+"""Rewards that are weighed at a time: periods end with a batch."""
+WITHIN, POOLED = 0, 1
+
+
+@dataclass
+class SignalTest:
+    """The evidence so far, and what it takes to go on."""
+
+    actions: int
+    signals: int
+    evidence: Floats = field(init=False)
+    """(actions, signals): ln E of the alternative that an action is another, by signal."""
+    pooled: Floats = field(init=False)
+    """(signals,): ln of the predicted likelihood of all rewards, if theta may move."""
+    peak: Floats = field(init=False)
+    """(2,): the largest ln E so far, within periods and pooled."""
+    learned: Floats = field(init=False)
+    """(actions, signals, 2): rewards and their sum; old ones count less."""
+    period: Floats = field(init=False)
+    """(actions, signals, 2): the same of this period."""
+    total: Floats = field(init=False)
+    """(signals, 2): the same of all time."""
+    information: Floats = field(init=False)
+    """(actions, signals): rewards of an action that others were compared with, in past periods."""
+    queue: Floats = field(init=False)
+    """(BATCH, 3): action, signal and reward of those that wait to be weighed."""
+    clock: Ints = field(init=False)
+    """(2,): rewards so far, and how many there are when this period ends."""
+
+    def __post_init__(self) -> None:
+        """Begin without rewards."""
+        cells = (self.actions, self.signals)
+        self.evidence = np.zeros(cells)
+        self.pooled = np.zeros(self.signals)
+        self.peak = np.zeros(2)
+        self.learned, self.period = np.zeros((*cells, 2)), np.zeros((*cells, 2))
+        self.total = np.zeros((self.signals, 2))
+        self.information = np.zeros(cells)
+        self.queue = np.zeros((BATCH, 3))
+        self.clock = np.array([0, max(SHORTEST, PER_ACTION * self.actions)])
+
+    def enter(self, action: int, signal: int, reward: float) -> None:
+        """Take in the next reward, in [0, 1], with the action and the signal that it came after.
+
+        Rewards are weighed `BATCH` at a time, to the same result as one by one.
+        """
+        waiting = int(self.clock[0]) % BATCH
+        self.queue[waiting] = action, signal, reward
+        self.clock[0] += 1
+        if waiting + 1 == BATCH:
+            self._weigh()
+            self.peak = np.maximum(self.peak, self.log_evidence())
+            if self.clock[0] >= self.clock[1]:
+                self._end_period()
+
+    def _weigh(self) -> None:
+        """Weigh the rewards in the queue, each predicted from all before it."""
+        action, signal = self.queue[:, :2].astype(np.int64).T
+        reward, each = self.queue[:, 2], np.arange(BATCH)
+        entries = np.zeros((BATCH, self.actions, 2))
+        entries[each, action, 0] = 1.0
+        entries[each, action, 1] = reward
+        earlier = (signal[:, None] == signal) & (each[:, None] > each)
+        learned = self.learned[:, signal].swapaxes(0, 1) + np.tensordot(earlier, entries, 1)
+        everyone = learned.sum(axis=1)
+        own = learned[each, action]
+        shared = _predicted(everyone[:, None] - learned, 0.5)
+        shared[each, action] = _predicted(own, shared[each, action])
+        gains = _log_likelihood(shared, reward[:, None])
+        known = self.period[:, signal].sum(axis=0) + np.tensordot(earlier, entries, 1).sum(axis=1)
+        growth = _log_best(known + np.stack([np.ones(BATCH), reward], 1)) - _log_best(known)
+        np.add.at(self.evidence.T, signal, gains - growth[:, None])
+        pooled = _log_likelihood(_predicted(everyone, 0.5), reward)
+        np.add.at(self.pooled, signal, pooled)
+        for counts in (self.learned, self.period):
+            np.add.at(counts, (action, signal), entries[each, action])
+        np.add.at(self.total, signal, entries[each, action])
+
+    def _end_period(self) -> None:
+        self.information += compared(self.period)
+        self.period[...] = 0.0
+        self.learned *= 0.5
+        self.clock[1] += self._length()
+
+    def _length(self) -> int:
+        """Return the length of the next period."""
+        first = max(SHORTEST, PER_ACTION * self.actions)
+        length, end = first, 0
+        while end + PERIODS * length <= self.clock[0]:
+            end += PERIODS * length
+            length *= 2
+        return length
+
+    def log_evidence(self) -> Floats:
+        """Return ln E within periods, and ln E of the pooled test."""
+        by_action = self.evidence.sum(axis=1)
+        largest = by_action.max()
+        within = largest + math.log(np.exp(by_action - largest).mean())
+        pooled = self.pooled.sum() - _log_best(self.total).sum()
+        return np.array([within, pooled])
+
+    def grow(self, actions: int, signals: int) -> None:
+        """Make room for more actions or signals; a new action begins with the evidence so far."""
+        within = self.log_evidence()[WITHIN]
+        before = (self.actions, self.signals)
+        grown = SignalTest(actions, signals)
+        grown.evidence[self.actions :, 0] = within
+        grown.peak, grown.queue, grown.clock = self.peak, self.queue, self.clock
+        for name in ("evidence", "learned", "period", "information"):
+            getattr(grown, name)[: before[0], : before[1]] = getattr(self, name)
+        for name in ("pooled", "total"):
+            getattr(grown, name)[: before[1]] = getattr(self, name)
+        self.__dict__.update(grown.__dict__)
+
+    def arrays(self) -> dict[str, Floats | Ints]:
+        """Return all that is known, by name."""
+        return {name: getattr(self, name) for name in ARRAYS}
+
+    def restore(self, arrays: dict[str, Floats | Ints]) -> None:
+        """Take what `arrays` returned."""
+        for name in ARRAYS:
+            setattr(self, name, np.array(arrays[name]))
+
+
+ARRAYS = (
+    "evidence",
+    "pooled",
+    "peak",
+    "learned",
+    "period",
+    "total",
+    "information",
+    "queue",
+    "clock",
+)
+
+
+def compared(period: Floats) -> Floats:
+    """Return how many rewards of each action and signal count in full as compared with others.
+
+    n rewards against m of the other actions say as much as n m / (n + m) against a known mean.
+    """
+    own = period[..., 0]
+    everyone = np.maximum(1.0, own.sum(axis=0))
+    return own * (everyone - own) / everyone
+
+
+def _predicted(known: Floats, centre: Floats | float) -> Floats:
+    """Return the mean of (rewards, sum) on the last axis, with one more reward of `centre`."""
+    return (known[..., 1] + centre) / (known[..., 0] + 1.0)
+
+
+def _log_likelihood(mean: Floats, reward: Floats) -> Floats:
+    return reward * np.log(mean) + (1.0 - reward) * np.log1p(-mean)
+
+
+def _log_best(known: Floats) -> Floats:
+    """Return ln of the likelihood of rewards, as (rewards, sum), under the best mean."""
+    count, total = known[..., 0], known[..., 1]
+    mixed = (total > 0.0) & (total < count)
+    mean = np.where(mixed, total, 0.5) / np.where(mixed, count, 1.0)
+    return np.where(mixed, count * _log_likelihood(mean, mean), 0.0)
