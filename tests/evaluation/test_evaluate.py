@@ -54,6 +54,6 @@ def test_where_all_was_held_out_the_holdout_is_what_was_earned(log: DecisionLog)
 
 def test_a_policy_that_explores_is_compared_with_what_is_counted(log: DecisionLog) -> None:
     late = np.arange(log.decisions) >= 100
-    explored = log._replace(explore=0.2 * late, held_out=late & False)
+    explored = log._replace(explore=np.where(late, 0.2, 0.0), held_out=late & False)
     found = evaluated(explored)
     assert found.earned.mean == pytest.approx(log.reward[log.settled & late].mean())
