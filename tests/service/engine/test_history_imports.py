@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -10,6 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from foretell import protocol
 from foretell.policies.registry import start
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, drawn, has, observe, play
@@ -266,6 +268,31 @@ def test_a_refit_that_is_overtaken_is_begun_again(served: Served) -> None:
         served.import_history(earlier_log())
         assert served.imported()[0].status == "in force"
     assert len(calls) == 2
+
+
+def test_a_campaign_is_paused_while_its_policy_reads_a_history(served: Served) -> None:
+    part = msgspec.convert(
+        {"id": "old", "rows": earlier_log(2000), "last": True}, protocol.HistoryPart
+    )
+
+    async def pause_amid() -> tuple[int, int]:
+        await served.engine.import_history("c", part)
+        active = served.engine.runtime.by_name["c"]
+        while not active.refit_share:  # noqa: ASYNC110  (nothing tells of it)
+            await asyncio.sleep(0)
+        progress = active.imports.by_id["old"]
+        assert (await served.engine.set_status("c", "paused")).status == "paused"
+        before = progress.read
+        while progress.read >= before:  # it begins again at once, and not at its end
+            assert progress.read < progress.to_read
+            await asyncio.sleep(0)
+        return before, progress.read
+
+    before, after = served.run(pause_amid())
+    assert 0 <= after < before < 2000
+    assert served.imported()[0].status == "in force"
+    assert served.engine.campaign("c").status == "paused"
+    assert served.digest() == served.rebuilt().digest()
 
 
 def test_an_import_that_cannot_go_on_says_why(served: Served) -> None:
