@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,6 +20,8 @@ from foretell.service.engine import history_imports
 from foretell.service.engine.refit import refit
 from foretell.service.model.delivered import campaign_problem
 from foretell.service.model.errors import Conflict, TooLarge, Unusable
+from foretell.service.model.events import Imported
+from foretell.service.model.imports import Imports
 from foretell.service.model.timestamps import format_timestamp
 from foretell.service.reports.reactions import memory_of
 from tests.service.engine_driver import START, Served
@@ -236,7 +239,7 @@ def test_the_same_part_can_be_sent_again_and_other_rows_cannot(served: Served) -
         assert (view.status, view.decisions, view.parts) == ("receiving", 60, 1)
     with pytest.raises(Unusable, match="part 1 of the history 'old' has come with other rows"):
         served.import_history(rows[1:], last=False)
-    assert served.import_history(rows, part=3).detail == "parts that are missing: '2'"
+    assert served.import_history(rows, part=3).detail == "parts that are missing: 2"
     with pytest.raises(Unusable, match="part must be at most 3, the last part"):
         served.import_history(rows, part=4)
     assert served.import_history(rows, part=2, last=False).status == "refitting"
@@ -245,6 +248,32 @@ def test_the_same_part_can_be_sent_again_and_other_rows_cannot(served: Served) -
     with pytest.raises(Conflict, match="is in force already, without these rows"):
         served.import_history(rows, part=4)
     assert sum(one.type == "imported" for one in served.records()) == 3
+
+
+def test_no_part_that_has_come_is_left_out(served: Served) -> None:
+    rows = earlier_log()
+    view = served.import_history(rows, part=3, last=False)
+    assert view.detail == "the last part has not come: send those after part 3"
+    with pytest.raises(Unusable, match="part 2 cannot be the last of the history 'old', because"):
+        served.import_history(rows, part=2)
+    assert served.import_history(rows, part=8).detail == "parts that are missing: 1, 2, 4 to 7"
+    for part in (1, 2, 4, 5, 6, 7):
+        served.import_history(rows, part=part, last=False)
+    (done,) = served.imported()
+    assert (done.status, done.decisions, done.parts) == ("in force", 480, 8)
+    assert served.campaign().imported == 480
+
+
+@pytest.mark.parametrize("order", permutations((1, 2, 3)))
+def test_a_history_ends_with_the_latest_part_in_whatever_order_they_came(
+    order: tuple[int, ...],
+) -> None:
+    """Whoever sends parts side by side may have said `last` of an earlier one."""
+    imports = Imports()
+    for part in order:
+        imports.note(Imported("old", part, 1, 0, None, None, b"", ends=part == 2))
+    assert imports.by_id["old"].ends == 3
+    assert imports.by_id["old"].complete
 
 
 def test_a_history_that_was_acknowledged_comes_in_force_after_a_crash(served: Served) -> None:

@@ -187,7 +187,7 @@ def _marks(rows: ImportedRows, counted: Bools, actions: int) -> bytes:
 
 
 def _check_size(active: ActiveCampaign, event: Imported) -> None:
-    """Refuse a part that comes after the last, or is more than a campaign takes."""
+    """Refuse a part after the last, a last one before others, and more than a campaign takes."""
     imports = active.imports
     if imports.knows(event.id, event.part):
         return
@@ -197,6 +197,12 @@ def _check_size(active: ActiveCampaign, event: Imported) -> None:
             f"part must be at most {known.ends}, the last part of the history {event.id!r}, "
             f"got {event.part}: import the rest under another id",
             field="part",
+        )
+    if known is not None and event.ends and event.part < known.latest:
+        raise Unusable(
+            f"part {event.part} cannot be the last of the history {event.id!r}, because part "
+            f"{known.latest} has come: send it without last, or choose another id",
+            field="last",
         )
     total = imports.decisions + event.decisions
     if total > MAX_IMPORTED:
