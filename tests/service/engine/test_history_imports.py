@@ -264,7 +264,7 @@ def test_no_part_that_has_come_is_left_out(served: Served) -> None:
     assert served.campaign().imported == 480
 
 
-@pytest.mark.parametrize("order", permutations((1, 2, 3)))
+@pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
 def test_a_history_ends_with_the_latest_part_in_whatever_order_they_came(
     order: tuple[int, ...],
 ) -> None:
