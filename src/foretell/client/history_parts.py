@@ -12,7 +12,7 @@ import msgspec
 from foretell.client.checks import checked_text, shown
 from foretell.errors import InvalidInput
 from foretell.protocol import HistoryPart, HistoryRow
-from foretell.protocol.warm_start import MAX_PART_ROWS
+from foretell.protocol.warm_start import MAX_IMPORTED, MAX_PART_ROWS
 
 AnyRow = HistoryRow | Mapping[str, Any]
 """A row, or its fields by name; a time may be a datetime with its zone."""
@@ -23,6 +23,11 @@ def history_parts(rows: Iterable[AnyRow], history: str | None) -> list[HistoryPa
     whole = [_row(index, row) for index, row in enumerate(rows)]
     if not whole:
         raise InvalidInput("a history must have at least one row, got none: give some")
+    if len(whole) > MAX_IMPORTED:  # said before a part is sent, because no part can be taken back
+        raise InvalidInput(
+            f"a campaign takes at most {MAX_IMPORTED:,} decisions from earlier logs, "
+            f"got {len(whole):,}: import the latest ones alone"
+        )
     name = digest_of(whole) if history is None else checked_text("id of the history", history)
     parts = [
         HistoryPart(id=name, rows=some, part=number) for number, some in enumerate(_cut(whole), 1)

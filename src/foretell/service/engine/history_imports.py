@@ -15,6 +15,7 @@ import numpy as np
 
 from foretell import protocol
 from foretell.errors import ForetellError
+from foretell.protocol.warm_start import MAX_IMPORTED
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.history_reader import history_rows, part_key
 from foretell.service.engine.refit import refit
@@ -37,8 +38,6 @@ from foretell.types import Bools
 
 logger = logging.getLogger("foretell.service")
 
-MAX_IMPORTED = 1_000_000
-"""Decisions that one campaign takes from earlier logs: every refit reads them all."""
 RETRY_SECONDS = 0.05
 """Seconds after which it is tried again whether a refit can begin."""
 
