@@ -284,6 +284,14 @@ def test_undecided() -> None:
     assert " are close. " in sentence
 
 
+def test_an_action_that_is_alone_is_not_praised_as_the_best() -> None:
+    copy = traffic(300, holdout=False).copy(400)
+    copy.choosable[:] = [False, False, True]
+    status, sentence = said(copy)
+    assert status == "healthy"
+    assert sentence.startswith("c is the only action that can be chosen. ")
+
+
 def test_every_status_is_tested_here() -> None:
     text = Path(__file__).read_text()
     assert [one for one in get_args(ReportStatus) if f'"{one}"' not in text] == []
