@@ -60,7 +60,7 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _is_whole(text: str) -> bool:
+def _is_whole(text: Any) -> bool:
     return float(text).is_integer()
 
 
