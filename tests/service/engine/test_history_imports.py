@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from foretell import protocol
 from foretell.policies.registry import start
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, drawn, has, observe, play
-from foretell.service.engine import history_imports
+from foretell.service.engine import history_imports, recovery
 from foretell.service.engine.refit import refit
+from foretell.service.engine.replay import rebuild
 from foretell.service.model.delivered import campaign_problem
 from foretell.service.model.errors import Conflict, TooLarge, Unusable
 from foretell.service.model.events import Imported
@@ -284,6 +286,31 @@ def test_a_history_that_was_acknowledged_comes_in_force_after_a_crash(served: Se
     served.restart()
     assert served.imported()[0].status == "in force"
     assert served.campaign().imported == 60
+
+
+def states_built(served: Served, again: Callable[[], None]) -> int:
+    """Return how many campaigns were built from the log when the server started again."""
+    with mock.patch.object(recovery, "rebuild", wraps=rebuild) as built:
+        again()
+    return built.call_count
+
+
+def test_what_was_built_after_a_crash_is_saved(served: Served) -> None:
+    """A history takes minutes to read: not at every start, because nobody used the campaign."""
+    served.import_history(earlier_log())
+    assert served.imported()[0].status == "in force"
+    assert states_built(served, served.crash) == 1
+    assert states_built(served, served.restart) == 0
+    assert served.digest() == served.rebuilt().digest()
+
+
+def test_a_history_in_force_is_saved_soon(served: Served) -> None:
+    served.import_history(earlier_log())
+    assert served.imported()[0].status == "in force"
+    served.pass_time(0.1)
+    served.run(served.engine.settled())
+    assert states_built(served, served.crash) == 0
+    assert served.digest() == served.rebuilt().digest()
 
 
 def test_a_refit_that_is_overtaken_is_begun_again(served: Served) -> None:
