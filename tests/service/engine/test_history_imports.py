@@ -304,15 +304,6 @@ def test_what_was_built_after_a_crash_is_saved(served: Served) -> None:
     assert served.digest() == served.rebuilt().digest()
 
 
-def test_a_history_in_force_is_saved_soon(served: Served) -> None:
-    served.import_history(earlier_log())
-    assert served.imported()[0].status == "in force"
-    served.pass_time(0.1)
-    served.run(served.engine.settled())
-    assert states_built(served, served.crash) == 0
-    assert served.digest() == served.rebuilt().digest()
-
-
 def test_a_refit_that_is_overtaken_is_begun_again(served: Served) -> None:
     calls = []
 

@@ -178,7 +178,6 @@ class Fold:
         await catch_up(campaign, number, record.seq, log)
         campaign.apply(record)
         active.replace(campaign)
-        active.save_due = True  # it may have read a long history
         logger.info("%s was refit: %s", event.config.name, event.why)
 
     async def _save(self, active: ActiveCampaign, before: int) -> None:
