@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from foretell.cli.traffic import simulate_traffic
+from foretell.errors import InvalidInput
 
 PAGE = (Path(__file__).parents[2] / "docs" / "traffic.md").read_text("utf-8")
 
@@ -29,3 +30,10 @@ def test_nan_is_no_number(option: str) -> None:
     done = CliRunner().invoke(simulate_traffic, [option, "nan"])
     assert done.exit_code == 2
     assert "'nan' is not a number" in done.output
+
+
+@pytest.mark.parametrize("options", [["--truth", "little"], ["--horizon", "10"]])
+def test_a_key_that_is_missing_is_asked_for(options: list[str]) -> None:
+    done = CliRunner(env={"FORETELL_ADMIN_KEY": ""}).invoke(simulate_traffic, options)
+    assert isinstance(done.exception, InvalidInput)
+    assert "give it with --key" in str(done.exception)

@@ -34,11 +34,15 @@ def _ndjson(path: str) -> Iterator[RecordView]:
         for number, line in enumerate(file, 1):
             try:
                 yield decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                raise DamagedFile(
-                    f"line {number} of {path!r} is no record of an export: "
-                    f"make the file again with GET /v1/campaigns/NAME/export"
-                ) from None
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                raise _no_record(f"line {number}", path) from None
+
+
+def _no_record(where: str, path: str) -> DamagedFile:
+    return DamagedFile(
+        f"{where} of {path!r} is no record of an export: "
+        f"make the file again with GET /v1/campaigns/NAME/export"
+    )
 
 
 def _parquet(path: str) -> Iterator[RecordView]:
@@ -46,5 +50,10 @@ def _parquet(path: str) -> Iterator[RecordView]:
     from foretell.protocol import RecordView
     from foretell.service.model.timestamps import format_timestamp
 
-    for seq, recorded_at, kind, body in parquet_rows(path, ("seq", "recorded_at", "type", "body")):
-        yield RecordView(seq, format_timestamp(recorded_at), kind, json.loads(body))
+    rows = parquet_rows(path, ("seq", "recorded_at", "type", "body"))
+    for number, (seq, recorded_at, kind, body) in enumerate(rows, 1):
+        try:
+            view = RecordView(seq, format_timestamp(recorded_at), kind, json.loads(body))
+        except (ValueError, TypeError, RecursionError, OverflowError):
+            raise _no_record(f"row {number}", path) from None
+        yield view

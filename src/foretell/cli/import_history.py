@@ -10,8 +10,9 @@ import click
 
 from foretell.cli.output import print_table
 from foretell.cli.target import admin_client, serve_extra, service_options, service_url
-from foretell.errors import ForetellError
+from foretell.errors import ForetellError, InvalidInput
 from foretell.progress import progress_bar
+from foretell.protocol.warm_start import MAX_IMPORTED
 
 if TYPE_CHECKING:
     from foretell.cli.history_file import HistoryFile
@@ -50,26 +51,44 @@ def import_history(
     with serve_extra():
         found = read_history(file)
     with admin_client(service_url(url), key) as service:
-        _check(found, service.campaign(campaign))
         parts = history_parts(found.rows, history)
+        _check_rows(found, service.campaign(campaign), service.report(campaign).log.as_of)
+        _check_size(parts, service.campaign(campaign))
         if dry_run:
             _show(found, parts[0].id)
             return
         view = _send(service, campaign, parts, len(found.rows))
         view = _wait(service, campaign, view)
     click.echo(
-        f"{view.decisions:,} decisions, {view.rewards:,} of them with a reward, are in force in "
+        f"{_decisions(view.decisions)}, {view.rewards:,} of them with a reward, "
+        f"{'is' if view.decisions == 1 else 'are'} in force in "
         f"{campaign}, as the history {view.id}.{_left_out(found)}"
     )
 
 
-def _check(found: HistoryFile, view: CampaignView) -> None:
-    """Refuse a file with a row that the campaign cannot use, and name that row."""
+def _check_rows(found: HistoryFile, view: CampaignView, as_of: str) -> None:
+    """Refuse a file with a row that the campaign cannot use, and name that row.
+
+    The clock of a test server may be ahead of ours, and its log says so by `as_of`.
+    """
     from foretell.service.model.checks.history_checks import RowRules, checked_rows
+    from foretell.service.model.timestamps import parse_timestamp
 
     actions = [one.action for one in view.actions]
-    rules = RowRules.of(actions, view.signals, view.reward_range, time.time_ns() // 1000)
+    present = max(time.time_ns() // 1000, parse_timestamp(as_of) or 0)
+    rules = RowRules.of(actions, view.signals, view.reward_range, present)
     checked_rows(found.rows, rules, found.names.__getitem__)
+
+
+def _check_size(parts: Sequence[HistoryPart], view: CampaignView) -> None:
+    """Refuse a history that the campaign has no room for, before a part of it is there for ever."""
+    others = sum(one.decisions for one in view.history if one.id != parts[0].id)
+    rows = sum(len(part.rows) for part in parts)
+    if others + rows > MAX_IMPORTED:
+        raise InvalidInput(
+            f"the campaign {view.name!r} has {others:,} decisions from earlier logs and takes at "
+            f"most {MAX_IMPORTED:,}, got {rows:,} more: import the latest ones alone"
+        )
 
 
 def _send(
@@ -97,6 +116,10 @@ def _wait(service: AdminClient, campaign: str, view: ImportView) -> ImportView:
     return view
 
 
+def _decisions(count: int) -> str:
+    return f"{count:,} decision{'s' * (count != 1)}"
+
+
 def _left_out(found: HistoryFile) -> str:
     return f" {found.left_out:,} more are open or were never shown." if found.left_out else ""
 
@@ -112,4 +135,4 @@ def _show(found: HistoryFile, history: str) -> None:
         rows.append((action, signal, len(values), len(known), mean))
     columns = ("action", "signal", "decisions", "with a reward", "mean reward")
     print_table(f"The history {history}", columns, rows, as_json=False)
-    click.echo(f"\n{len(found.rows):,} decisions; nothing was sent.{_left_out(found)}")
+    click.echo(f"\n{_decisions(len(found.rows))}; nothing was sent.{_left_out(found)}")

@@ -61,4 +61,4 @@ def _expression(name: str, kind: str) -> str:
     """Return how a column, whose name is one of ours, is read."""
     if kind.startswith(("TIMESTAMP", "DATE")):
         return f"epoch_us({name}::TIMESTAMP)" if kind == "DATE" else f"epoch_us({name})"
-    return f"{name}::{_KINDS.get(name, 'VARCHAR')}"
+    return f"{name}::{'VARCHAR' if kind == 'VARCHAR' else _KINDS.get(name, 'VARCHAR')}"

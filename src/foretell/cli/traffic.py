@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from foretell.cli.output import print_table
+from foretell.errors import InvalidInput
 
 if TYPE_CHECKING:
     from foretell.traffic.comparison import Comparison
@@ -190,6 +191,8 @@ def _drive(traffic: Traffic, url: str, key: str | None) -> None:
     from foretell.progress import progress_bar
     from foretell.traffic.service import HttpService, WrongAnswer
 
+    if not key:
+        raise InvalidInput("a running service wants an admin key: give it with --key")
     plan = traffic.plan
 
     async def drive() -> None:

@@ -84,4 +84,7 @@ def check_evaluable(log: DecisionLog) -> None:
     if not log.possible[log.settled].any():
         raise InvalidInput(NO_CHANCE)
     if not np.all(log.propensity[log.counted] > 0.0):
-        raise InvalidInput("a propensity must be above 0, got 0 for an action that was played")
+        raise InvalidInput(
+            "a propensity must be above 0, got 0 for an action that was played: the log was "
+            "changed since it was written, so make the export again"
+        )

@@ -11,9 +11,9 @@ from foretell.evaluation.decision_log import DecisionLog, check_evaluable
 from foretell.evaluation.replay import Replay, Replayed, Replayer, replay_rounds
 from foretell.policies.capabilities import learns_from_signals
 from foretell.policies.spec import Spec
-from foretell.stats.estimate import Estimate
+from foretell.stats.estimate import Estimate, difference
 from foretell.stats.off_policy import Weighted
-from foretell.types import Problem
+from foretell.types import Bools, Problem
 
 
 class ValueEstimates(NamedTuple):
@@ -38,7 +38,7 @@ class Evaluation(NamedTuple):
     counted: int
     """Those of them from which the estimates are made: every action had a chance."""
     earned: Estimate
-    """The mean reward of the counted decisions that were not held out."""
+    """The mean reward of the decisions that `_earning` marks."""
     value: ValueEstimates
     without_signal: ValueEstimates | None
     """The same policy, had it known each signal with its reward only; None: it uses none."""
@@ -69,17 +69,32 @@ class EvaluationRun:
     def result(self) -> Evaluation:
         """Return the estimates, once every decision was replayed."""
         log = self.log
-        earned = np.flatnonzero(log.counted & ~log.held_out)
-        own = Weighted(np.ones(earned.size), log.reward[earned], log.first[earned])
         values = [_value(log, replay.replayed) for replay in self._replays]
         return Evaluation(
             log.decisions,
             int(log.settled.sum()),
             int(log.counted.sum()),
-            own.inverse_propensity(),
+            _earned(log),
             values[0],
             values[1] if len(values) > 1 else None,
         )
+
+
+def _earning(log: DecisionLog) -> Bools:
+    """Return which decisions say what was earned.
+
+    The counted ones that were not held out. Where only the holdout is counted, because the policy
+    did not explore, all that were not held out: they are of the same time. Where everything was
+    held out, all that is counted.
+    """
+    live = log.settled & ~log.held_out
+    return next((some for some in (live & log.possible, live) if some.any()), log.counted)
+
+
+def _earned(log: DecisionLog) -> Estimate:
+    earning = np.flatnonzero(_earning(log))
+    own = Weighted(np.ones(earning.size), log.reward[earning], log.first[earning])
+    return own.inverse_propensity()
 
 
 def _value(log: DecisionLog, replayed: Replayed) -> ValueEstimates:
@@ -88,10 +103,13 @@ def _value(log: DecisionLog, replayed: Replayed) -> ValueEstimates:
     weights = replayed.probability[first] / log.propensity[first]
     model = replayed.expected[first], replayed.value[first]
     weighted = Weighted(weights, log.reward[counted], first)
+    doubly_robust, live = weighted.doubly_robust(*model), _earning(log)[counted]
     return ValueEstimates(
         weighted.inverse_propensity(),
         weighted.self_normalised(),
-        weighted.doubly_robust(*model),
-        weighted.gain(*model, live=(~log.held_out[counted]).astype(np.float64)),
+        doubly_robust,
+        weighted.gain(*model, live=live.astype(np.float64))
+        if live.any()
+        else difference(doubly_robust, _earned(log)),
         weighted.effective(),
     )

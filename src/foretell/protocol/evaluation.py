@@ -47,7 +47,8 @@ class EvaluationResult(Struct):
     counted: int
     """Settled decisions in which every eligible action had a chance: the estimates are theirs."""
     earned: Interval
-    """What the counted decisions earned that were not held out."""
+    """What the counted decisions earned that were not held out; all that were not, if only the
+    holdout is counted."""
     value: PolicyValue
     without_signal: PolicyValue | None
     """The same policy, had it known each signal with its reward only; null: it uses no signals."""

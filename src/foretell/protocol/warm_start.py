@@ -13,6 +13,8 @@ MAX_PART_ROWS = 2000
 """Decisions that one part of a history may hold."""
 MAX_PARTS = 10_000
 """Parts that a history may have."""
+MAX_IMPORTED = 1_000_000
+"""Decisions that one campaign takes from earlier logs: every refit reads them all."""
 ImportStatus = Literal["receiving", "refitting", "in force"]
 """What has become of a history: parts are missing, the policy reads it, the policy knows it."""
 

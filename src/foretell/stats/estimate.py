@@ -88,6 +88,18 @@ def estimate_action(seen: Ints, signals: Sequence[Estimate | None]) -> Estimate 
     return Estimate(mean, max(0.0, mean - below), min(1.0, mean + above))
 
 
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """Return how much one mean is above another that was estimated from other numbers [Zou2008].
+
+    >>> print(difference(Estimate(0.5, 0.1, 0.8), Estimate(0.3, 0.0, 0.6)))
+    0.200 [-0.300, 0.624]
+    """
+    mean = one.mean - other.mean
+    below = math.hypot(one.mean - one.low, other.high - other.mean)
+    above = math.hypot(one.high - one.mean, other.mean - other.low)
+    return Estimate(mean, mean - below, mean + above)
+
+
 def score_interval(
     mean: float, variance: float, count: float, least: float, most: float
 ) -> Estimate:

@@ -34,6 +34,11 @@ class Judgement(NamedTuple):
     detectable: float
     """A difference between an action and the others that would have been seen, in unit rewards."""
 
+    @property
+    def untested(self) -> bool:
+        """Whether it is valid, and even the largest difference might not have been seen."""
+        return self.verdict == "valid" and self.detectable >= 1.0
+
 
 def judge(test: SignalTest, settled: Ints) -> Judgement:
     """Return the verdict of a test; `settled` are the settled rewards of each action."""
@@ -73,6 +78,16 @@ def detectable(test: SignalTest, settled: Ints) -> float:
         least = needed * np.sqrt(nearest * (1.0 - nearest) / known)
     largest = float(least.max())
     return largest if largest <= max(mean, 1.0 - mean) else 1.0
+
+
+def least_compared(test: SignalTest, settled: Ints) -> tuple[int, float]:
+    """Return the judged action of which fewest rewards count as compared, and how many they are.
+
+    Like `detectable` it is about the signal that most rewards come after.
+    """
+    known = (test.information + compared(test.period))[:, main_signal(test)]
+    action = int(np.where(settled >= ENOUGH, known, np.inf).argmin())
+    return action, float(known[action])
 
 
 def main_signal(test: SignalTest) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -10,13 +13,17 @@ import msgspec
 import numpy as np
 import pytest
 
+from foretell import protocol
 from foretell.policies.registry import start
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, drawn, has, observe, play
-from foretell.service.engine import history_imports
+from foretell.service.engine import history_imports, recovery
 from foretell.service.engine.refit import refit
+from foretell.service.engine.replay import rebuild
 from foretell.service.model.delivered import campaign_problem
 from foretell.service.model.errors import Conflict, TooLarge, Unusable
+from foretell.service.model.events import Imported
+from foretell.service.model.imports import Imports
 from foretell.service.model.timestamps import format_timestamp
 from foretell.service.reports.reactions import memory_of
 from tests.service.engine_driver import START, Served
@@ -234,7 +241,7 @@ def test_the_same_part_can_be_sent_again_and_other_rows_cannot(served: Served) -
         assert (view.status, view.decisions, view.parts) == ("receiving", 60, 1)
     with pytest.raises(Unusable, match="part 1 of the history 'old' has come with other rows"):
         served.import_history(rows[1:], last=False)
-    assert served.import_history(rows, part=3).detail == "parts that are missing: '2'"
+    assert served.import_history(rows, part=3).detail == "parts that are missing: 2"
     with pytest.raises(Unusable, match="part must be at most 3, the last part"):
         served.import_history(rows, part=4)
     assert served.import_history(rows, part=2, last=False).status == "refitting"
@@ -245,6 +252,32 @@ def test_the_same_part_can_be_sent_again_and_other_rows_cannot(served: Served) -
     assert sum(one.type == "imported" for one in served.records()) == 3
 
 
+def test_no_part_that_has_come_is_left_out(served: Served) -> None:
+    rows = earlier_log()
+    view = served.import_history(rows, part=3, last=False)
+    assert view.detail == "the last part has not come: send those after part 3"
+    with pytest.raises(Unusable, match="part 2 cannot be the last of the history 'old', because"):
+        served.import_history(rows, part=2)
+    assert served.import_history(rows, part=8).detail == "parts that are missing: 1, 2, 4 to 7"
+    for part in (1, 2, 4, 5, 6, 7):
+        served.import_history(rows, part=part, last=False)
+    (done,) = served.imported()
+    assert (done.status, done.decisions, done.parts) == ("in force", 480, 8)
+    assert served.campaign().imported == 480
+
+
+@pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
+def test_a_history_ends_with_the_latest_part_in_whatever_order_they_came(
+    order: tuple[int, ...],
+) -> None:
+    """Whoever sends parts side by side may have said `last` of an earlier one."""
+    imports = Imports()
+    for part in order:
+        imports.note(Imported("old", part, 1, 0, None, None, b"", ends=part == 2))
+    assert imports.by_id["old"].ends == 3
+    assert imports.by_id["old"].complete
+
+
 def test_a_history_that_was_acknowledged_comes_in_force_after_a_crash(served: Served) -> None:
     with mock.patch.object(history_imports.HistoryImports, "resume"):
         served.import_history(earlier_log())
@@ -253,6 +286,22 @@ def test_a_history_that_was_acknowledged_comes_in_force_after_a_crash(served: Se
     served.restart()
     assert served.imported()[0].status == "in force"
     assert served.campaign().imported == 60
+
+
+def states_built(served: Served, again: Callable[[], None]) -> int:
+    """Return how many campaigns were built from the log when the server started again."""
+    with mock.patch.object(recovery, "rebuild", wraps=rebuild) as built:
+        again()
+    return built.call_count
+
+
+def test_what_was_built_after_a_crash_is_saved(served: Served) -> None:
+    """A history takes minutes to read: not at every start, because nobody used the campaign."""
+    served.import_history(earlier_log())
+    assert served.imported()[0].status == "in force"
+    assert states_built(served, served.crash) == 1
+    assert states_built(served, served.restart) == 0
+    assert served.digest() == served.rebuilt().digest()
 
 
 def test_a_refit_that_is_overtaken_is_begun_again(served: Served) -> None:
@@ -266,6 +315,31 @@ def test_a_refit_that_is_overtaken_is_begun_again(served: Served) -> None:
         served.import_history(earlier_log())
         assert served.imported()[0].status == "in force"
     assert len(calls) == 2
+
+
+def test_a_campaign_is_paused_while_its_policy_reads_a_history(served: Served) -> None:
+    part = msgspec.convert(
+        {"id": "old", "rows": earlier_log(2000), "last": True}, protocol.HistoryPart
+    )
+
+    async def pause_amid() -> tuple[int, int]:
+        await served.engine.import_history("c", part)
+        active = served.engine.runtime.by_name["c"]
+        while not active.refit_share:  # noqa: ASYNC110  (nothing tells of it)
+            await asyncio.sleep(0)
+        progress = active.imports.by_id["old"]
+        assert (await served.engine.set_status("c", "paused")).status == "paused"
+        before = progress.read
+        while progress.read >= before:  # it begins again at once, and not at its end
+            assert progress.read < progress.to_read
+            await asyncio.sleep(0)
+        return before, progress.read
+
+    before, after = served.run(pause_amid())
+    assert 0 <= after < before < 2000
+    assert served.imported()[0].status == "in force"
+    assert served.engine.campaign("c").status == "paused"
+    assert served.digest() == served.rebuilt().digest()
 
 
 def test_an_import_that_cannot_go_on_says_why(served: Served) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from foretell import protocol
 from foretell.policies.registry import registered_policies
 from foretell.service.engine import admin, fold, recovery, refit, replay
+from foretell.service.engine.engine import Engine
 from foretell.service.model import snapshot
 from foretell.service.model.errors import Conflict
 from tests.service.engine_driver import Served
@@ -313,3 +315,51 @@ def test_another_version_of_the_policies_is_refit_and_logged(
         served.restart()
         assert kinds(served).count("refit") == 1
         assert served.digest() == digest == served.rebuilt().digest()
+
+
+def refit_amid(served: Served, change: Callable[[Engine], Awaitable[Any]]) -> Any:
+    """Ask for a refit, make a change while it reads, and return what the refit came to."""
+
+    async def both() -> Any:
+        active = served.engine.runtime.by_name["c"]
+        asked = asyncio.create_task(served.engine.refit("c"))
+        while not active.refitting:  # noqa: ASYNC110  (nothing tells of it)
+            await asyncio.sleep(0)
+        assert isinstance(await change(served.engine), protocol.CampaignView)
+        return (await asyncio.gather(asked, return_exceptions=True))[0]
+
+    return served.run(both())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda engine: engine.set_status("c", "paused"),
+        lambda engine: engine.patch_action("c", "a", protocol.ActionPatch("paused")),
+    ],
+    ids=["campaign", "action"],
+)
+def test_what_does_harm_is_paused_while_a_refit_reads(
+    tmp_path: Path, change: Callable[[Engine], Awaitable[Any]]
+) -> None:
+    with Served(tmp_path / "a.db") as served:
+        run_campaign(served, "c")
+        outcome = refit_amid(served, change)
+        assert isinstance(outcome, Conflict)
+        assert "was changed while it was refit" in str(outcome)
+        assert "refit" not in kinds(served)
+        served.run(served.engine.refit("c"))
+        assert kinds(served)[-1] == "refit"
+        assert served.digest() == served.rebuilt().digest()
+
+
+def test_other_changes_wait_until_the_log_is_read(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        run_campaign(served, "c")
+
+        async def refused(engine: Engine) -> protocol.CampaignView:
+            with pytest.raises(Conflict, match="is being refit to its log"):
+                await engine.add_action("c", protocol.NewAction("new"))
+            return engine.campaign("c")
+
+        assert isinstance(refit_amid(served, refused), protocol.CampaignView)

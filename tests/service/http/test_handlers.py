@@ -140,6 +140,7 @@ def test_a_part_of_the_time_is_asked_for(served: Served, name: str) -> None:
         ("to=2026-01-01", "to must be a time with its zone"),
         ("from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "from must be before to"),
         ("width=0", "width must be a whole number of seconds of at least 1"),
+        ("width=0.5", "got '0.5': send a whole number"),
         ("since=1", "parameter 'since'"),
     ):
         answer = served.call("GET", f"{HERO}/{name}?{query}", "read")

@@ -9,7 +9,7 @@ import pytest
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import choose
 from foretell.service.model.campaign import Campaign
-from foretell.traffic.truths import TRUTHS
+from foretell.traffic.truths import TRUTHS, WEAKER
 from tests.service.reports.batched_policy import BatchedPolicy
 from tests.service.reports.planted_campaign import (
     SECOND,
@@ -38,6 +38,16 @@ def log_engine() -> None:
 @pytest.mark.parametrize("name", TRUTHS)
 def test_the_report_says_what_was_planted(name: str) -> None:
     assert failings(name, scored(TRUTHS[name], SEEDS), CHANCE) == []
+
+
+def test_a_signal_that_misleads_without_being_seen_to_is_not_called_trustworthy() -> None:
+    """The action that is clickbait stays the best, and others get too little traffic to compare."""
+    for seed in SEEDS[:4]:
+        summary, validity = planted(WEAKER, seed).report
+        assert validity.detectable is None
+        assert "even the largest might not have been seen yet" in validity.sentence
+        assert "no reason to trust the signal" in validity.sentence
+        assert all(row.warning for row in summary.signals)
 
 
 def test_a_policy_that_learns_in_batches_is_in_the_same_state() -> None:

@@ -284,6 +284,14 @@ def test_undecided() -> None:
     assert " are close. " in sentence
 
 
+def test_an_action_that_is_alone_is_not_praised_as_the_best() -> None:
+    copy = traffic(300, holdout=False).copy(400)
+    copy.choosable[:] = [False, False, True]
+    status, sentence = said(copy)
+    assert status == "healthy"
+    assert sentence.startswith("c is the only action that can be chosen. ")
+
+
 def test_every_status_is_tested_here() -> None:
     text = Path(__file__).read_text()
     assert [one for one in get_args(ReportStatus) if f'"{one}"' not in text] == []
@@ -296,6 +304,28 @@ def test_valid_is_said_as_how_often() -> None:
         "A difference of "
     )
     assert " points would usually have been seen by now." in sentence
+
+
+def test_valid_is_no_reason_for_trust_where_no_difference_would_have_been_seen() -> None:
+    found = validity_report(traffic(300).copy(400))
+    assert (found.verdict, found.detectable) == ("valid", None)
+    sentence = plain(found.sentence)
+    assert "Whichever action was shown" not in sentence
+    assert sentence.startswith(
+        "No difference between actions was found, but even the largest might not have been seen "
+        "yet: of 'c' only about 9 'download' could be compared with those of others. That is no "
+        "reason to trust the signal: "
+    )
+
+
+def test_a_difference_that_would_matter_and_may_be_there_is_named() -> None:
+    """At first 42 points less would not be seen, and would make another action the best."""
+    ends = [plain(validity_report(traffic(n).copy(n + 100)).sentence) for n in (1500, 6000)]
+    assert ends[0].endswith(
+        " A smaller one may be there: 42 points less after 'download' of 'b' would make 'c' the "
+        "better one."
+    )
+    assert ends[1].endswith(" would usually have been seen by now.")
 
 
 def test_too_early_says_when_it_will_not_be() -> None:

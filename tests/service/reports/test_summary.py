@@ -42,9 +42,9 @@ def test_no_report_is_made_in_the_event_loop(
     for name in (*MADE, "current_belief", "values_now"):
         real = getattr(queries, name)
 
-        def seen(*args: Any, _name: str = name, _real: Any = real) -> Any:
+        def seen(*args: Any, _name: str = name, _real: Any = real, **more: Any) -> Any:
             made[_name] = threading.get_ident()
-            return _real(*args)
+            return _real(*args, **more)
 
         monkeypatch.setattr(queries, name, seen)
     with Served(tmp_path / "f.db") as served:
@@ -79,16 +79,22 @@ def test_a_copy_stays_as_it_is_while_the_fold_goes_on() -> None:
 
 @pytest.mark.parametrize(
     ("feed", "until"),
-    [(traffic(1000), 1100), (traffic(1000, bait=0.1), 1100), (traffic(60), 100)],
-    ids=["valid", "misleading", "too early"],
+    [
+        (traffic(1000), 1100),
+        (traffic(300), 400),
+        (traffic(1000, bait=0.1), 1100),
+        (traffic(60), 100),
+    ],
+    ids=["valid", "untested", "misleading", "too early"],
 )
 def test_signals_are_warned_of_as_the_verdict_is(feed: Feed, until: float) -> None:
     copy = feed.copy(until)
-    verdict = validity_report(copy).verdict
+    found, untested = validity_report(copy), copy.judgement.untested
     parts = (copy.config, copy.rules, copy.counters, copy.as_of)
-    rows = signal_table(*parts, verdict=verdict).signals
+    rows = signal_table(*parts, verdict=found.verdict, untested=untested).signals
     assert rows == report_of(copy).signals
-    assert all((row.warning is None) == (verdict == "valid") for row in rows)
+    trusted = found.verdict == "valid" and found.detectable is not None
+    assert all((row.warning is None) == trusted for row in rows)
 
 
 def test_the_signals_of_a_server_are_warned_of(tmp_path: Path) -> None:
@@ -182,6 +188,20 @@ def test_where_record_and_belief_disagree_a_sentence_says_which_to_go_by() -> No
     trusting = report_of(traffic(1500, bait=0.1, policy="nsd-psrl-cp").copy(1600)).actions[1]
     assert trusting.sentence is not None
     assert trusting.sentence.startswith("Go by observed: the signal misleads here")
+
+
+def test_observed_counts_where_a_difference_might_not_have_been_seen() -> None:
+    """The second action has nearly all decisions, and its downloads are worth less than others'."""
+    rng, feed = np.random.default_rng(5), Feed(policy="nsd-psrl-cp")
+    for index in range(2000):
+        action = 1 if index % 12 else index // 12 % 2 * 2
+        signal = int(rng.integers(3))
+        earns = rng.random() < (0.0, 0.3, 0.7)[signal] * (1.0 if action != 1 else 0.5)
+        feed.decide(float(index), action, signal, float(earns) or None)
+    copy = feed.copy(2200)
+    assert copy.judgement.untested
+    said = [row.sentence for row in report_of(copy).actions]
+    assert any(one and one.startswith("Go by observed: value goes by the signal") for one in said)
 
 
 def test_sentences_stand_exactly_where_intervals_are_apart() -> None:

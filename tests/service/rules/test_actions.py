@@ -159,6 +159,7 @@ def test_a_campaign_has_so_many_actions_and_signals_and_no_more(
             {"signals": ["click", "none"]},
             "'none' is the weakest, got it after 'click'",
         ),
+        ({"reward_name": "sales\n"}, "reward_name must be printable, as it stands in sentences"),
         ({"actions": ["none", "none"]}, "each of the actions needs .* got 'none' twice"),
         ({"actions": ["a", "a"]}, "each of the actions needs a name of its own, got 'a' twice"),
     ],

@@ -121,6 +121,7 @@ def test_silence_may_be_corrected_for_from_some_day_on(tmp_path: Path) -> None:
     [
         ({"typical_delay": None}, "'corrected' needs a typical_delay, the mean delay"),
         ({"typical_delay": {"buy": 5.0}}, "one for each of the signals"),
+        ({"typical_delay": 2000 * DAY}, "typical_delay must be less than 10 times"),  # in ms
         ({"policy": "nsd-kl"}, "nsd-kl cannot correct for the silence of rewards"),
         ({"default_reward": 0.5}, "default_reward must be the lowest reward"),
         (

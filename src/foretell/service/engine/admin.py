@@ -103,7 +103,7 @@ class Admin:
                 raise Conflict(f"the campaign {name!r} is stopped, for good: make another")
             return msgspec.structs.replace(config, status=status)
 
-        return await self._change(name, version, with_status, by)
+        return await self._change(name, version, with_status, by, at_once=True)
 
     async def add_action(
         self,
@@ -124,9 +124,11 @@ class Admin:
         by: Author | None = None,
     ) -> protocol.CampaignView:
         """Pause, resume or retire an action; its history stays."""
-        return await self._change(
-            name, version, lambda config: with_action_status(config, action, patch), by
-        )
+
+        def with_status(config: CampaignConfig) -> CampaignConfig:
+            return with_action_status(config, action, patch)
+
+        return await self._change(name, version, with_status, by, at_once=True)
 
     async def refit(
         self, name: str, version: int | None = None, by: Author | None = None
@@ -143,23 +145,38 @@ class Admin:
         await self.runtime.log.append([Draft(active.number, Erased(found, by))])
         return protocol.ErasedUnit(found)
 
-    def _to_change(self, name: str, version: int | None) -> ActiveCampaign:
+    def _to_change(
+        self, name: str, version: int | None, *, at_once: bool = False
+    ) -> ActiveCampaign:
         active = self.runtime.find(name)
         if version is not None and version != active.version:
             raise Stale(
                 f"the campaign {name!r} is at version {active.version}, not {version}: "
                 f"read it again, and then change it"
             )
-        if active.refitting:
-            raise Conflict(f"the campaign {name!r} is being refit to its log: try again soon")
+        if active.refitting and not at_once:
+            raise Conflict(
+                f"the campaign {name!r} is being refit to its log: try again soon (a campaign or "
+                f"an action can be started, paused or stopped meanwhile)"
+            )
         return active
 
     async def _change(
-        self, name: str, version: int | None, change: Change, by: Author | None
+        self,
+        name: str,
+        version: int | None,
+        change: Change,
+        by: Author | None,
+        *,
+        at_once: bool = False,
     ) -> protocol.CampaignView:
-        """Set the next version of a configuration; if somebody was faster, change theirs."""
+        """Set the next version of a configuration; if somebody was faster, change theirs.
+
+        A refit that is under way ends without effect where the change is to be made at once:
+        nobody who sees harm waits until a long log is read.
+        """
         while True:
-            active = self._to_change(name, version)
+            active = self._to_change(name, version, at_once=at_once)
             config = change(active.config)
             if config == active.config:
                 return active.view()

@@ -15,6 +15,7 @@ import numpy as np
 
 from foretell import protocol
 from foretell.errors import ForetellError
+from foretell.protocol.warm_start import MAX_IMPORTED
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.history_reader import history_rows, part_key
 from foretell.service.engine.refit import refit
@@ -37,8 +38,6 @@ from foretell.types import Bools
 
 logger = logging.getLogger("foretell.service")
 
-MAX_IMPORTED = 1_000_000
-"""Decisions that one campaign takes from earlier logs: every refit reads them all."""
 RETRY_SECONDS = 0.05
 """Seconds after which it is tried again whether a refit can begin."""
 
@@ -187,7 +186,7 @@ def _marks(rows: ImportedRows, counted: Bools, actions: int) -> bytes:
 
 
 def _check_size(active: ActiveCampaign, event: Imported) -> None:
-    """Refuse a part that comes after the last, or is more than a campaign takes."""
+    """Refuse a part after the last, a last one before others, and more than a campaign takes."""
     imports = active.imports
     if imports.knows(event.id, event.part):
         return
@@ -197,6 +196,12 @@ def _check_size(active: ActiveCampaign, event: Imported) -> None:
             f"part must be at most {known.ends}, the last part of the history {event.id!r}, "
             f"got {event.part}: import the rest under another id",
             field="part",
+        )
+    if known is not None and event.ends and event.part < known.latest:
+        raise Unusable(
+            f"part {event.part} cannot be the last of the history {event.id!r}, because part "
+            f"{known.latest} has come: send it without last, or choose another id",
+            field="last",
         )
     total = imports.decisions + event.decisions
     if total > MAX_IMPORTED:

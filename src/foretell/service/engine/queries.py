@@ -183,8 +183,8 @@ def _report(copy: CampaignCopy) -> protocol.CampaignReport:
 
 
 def _signal_table(copy: CampaignCopy, asked: Asked) -> protocol.SignalTable:
-    verdict = copy.judgement.verdict
-    return signal_table(copy.config, copy.rules, copy.counters, copy.as_of, asked, verdict)
+    parts, found = (copy.config, copy.rules, copy.counters, copy.as_of), copy.judgement
+    return signal_table(*parts, asked, found.verdict, untested=found.untested)
 
 
 def _still(active: ActiveCampaign) -> tuple[CampaignConfig, Rules, Counters, int]:

@@ -34,6 +34,7 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
         if campaign is None:
             campaign = await rebuild(log, number, head)
         active = ActiveCampaign(number, campaign, created.recorded_at)
+        active.unsaved = int(not saved)  # else it is built again at every start, until it is used
         active.saved, active.counts = saved, await _counts(runtime, maintenance, number)
         for record in records:
             if isinstance(record.event, Imported):

@@ -2,7 +2,7 @@
 
 It is read beside the traffic, as of a position. Its record says that position, and when the fold
 comes to the record, the refit takes the place of the state: wherever the log is read, the old state
-holds before the record and the new one after it.
+holds before the record and the new one after it. A change that is made meanwhile ends the refit.
 """
 
 from __future__ import annotations
@@ -62,22 +62,31 @@ async def refit(
         if isinstance(written, Accepted):
             await fold.reached(written.record.seq + 1)
         return isinstance(written, Accepted)
+    except _Overtaken:
+        return False
     finally:
         runtime.refits.pop(number, None)
         active.refitting = False
 
 
+class _Overtaken(Exception):
+    """The campaign was changed since the refit began."""
+
+
 class _Reading:
-    """Says how much of the log a refit has read."""
+    """Says how much of the log a refit has read, and ends it once the campaign was changed."""
 
     def __init__(self, active: ActiveCampaign, config: CampaignConfig, progress: Progress) -> None:
         """Begin with nothing read."""
         self._active, self._read, self._progress = active, 0, progress
+        self._version = active.version
         imported = sum(one.decisions for one in config.history)
         self._all = max(1, active.campaign.decided + imported)
 
     def advance(self, decisions: int) -> None:
         """Take note of decisions that were read."""
+        if self._active.version != self._version:
+            raise _Overtaken
         self._read += decisions
         self._active.refit_share = min(1.0, self._read / self._all)
         self._progress(decisions)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from foretell.errors import listed
+from foretell.errors import LISTED
 from foretell.protocol import ImportStatus, ImportView
 from foretell.service.model.events import CampaignConfig, Imported
 from foretell.service.model.timestamps import format_timestamp
@@ -21,14 +21,26 @@ class ImportProgress:
 
     parts: dict[int, Imported] = field(default_factory=dict)
     """By their numbers, without their rows."""
-    ends: int | None = None
-    """The number of the last part; None while that has not come."""
-    refitting: bool = False
+    ended: bool = False
+    """Whether a part has come that was said to be the last."""
     read: int = 0
     """Decisions that the refit has read, of so many in `to_read`."""
     to_read: int = 1
     detail: str = ""
     """Why it does not go on, in one sentence."""
+
+    @property
+    def latest(self) -> int:
+        """The highest number of a part that has come."""
+        return max(self.parts, default=0)
+
+    @property
+    def ends(self) -> int | None:
+        """The number of the last part; None while that has not come.
+
+        No part that has come is left out, even if one before it was said to be the last.
+        """
+        return self.latest if self.ended else None
 
     @property
     def missing(self) -> list[int]:
@@ -57,8 +69,7 @@ class Imports:
         """Take note of a part; the same one again changes nothing."""
         progress = self.by_id.setdefault(event.id, ImportProgress())
         progress.parts[event.part] = msgspec.structs.replace(event, rows=b"")
-        if event.ends:
-            progress.ends = max(progress.ends or 0, event.part)
+        progress.ended = progress.ended or event.ends
 
     def knows(self, history: str, part: int) -> bool:
         """Return whether a part has come."""
@@ -80,6 +91,22 @@ class Imports:
         return [_view(name, one, done=name in in_force) for name, one in self.by_id.items()]
 
 
+def _numbers(parts: list[int]) -> str:
+    """Return the numbers of parts in words, with runs as their ends.
+
+    >>> _numbers([1, 2, 3, 7, 9, 10])
+    '1 to 3, 7, 9, 10'
+    """
+    runs: list[list[int]] = []
+    for part in parts:
+        if runs and part == runs[-1][-1] + 1:
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    said = [f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return ", ".join(said[:LISTED]) + " and more" * (len(said) > LISTED)
+
+
 def _view(name: str, progress: ImportProgress, *, done: bool) -> ImportView:
     parts = progress.parts.values()
     first = [part.first for part in parts if part.first is not None]
@@ -87,7 +114,9 @@ def _view(name: str, progress: ImportProgress, *, done: bool) -> ImportView:
     status: ImportStatus = "refitting" if progress.complete else "receiving"
     detail = progress.detail
     if not detail and progress.missing:
-        detail = f"parts that are missing: {listed(map(str, progress.missing))}"
+        detail = f"parts that are missing: {_numbers(progress.missing)}"
+    elif not detail and not progress.ended:
+        detail = f"the last part has not come: send those after part {progress.latest}"
     return ImportView(
         id=name,
         status="in force" if done else status,

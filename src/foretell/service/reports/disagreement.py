@@ -49,6 +49,11 @@ def _which(copy: CampaignCopy, action: int, *, rewards_stopped: bool) -> str:
             f"Go by observed: the signal misleads here, and value has not caught up with the "
             f"{word} of {name} yet."
         )
+    if copy.judgement.untested:
+        return (
+            f"Go by observed: value goes by the signal, and if that meant something else after "
+            f"{name} than after others, it might not have been seen yet."
+        )
     return (
         f"Go by observed for the past, and by neither for now: the two disagree, and neither a "
         f"change of {name} nor a misleading signal explains it yet."

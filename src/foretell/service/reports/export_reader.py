@@ -46,21 +46,34 @@ class _Index(NamedTuple):
 
 
 def read_export(views: Iterable[protocol.RecordView]) -> ExportedLog:
-    """Read the records of an export, in the order in which it has them."""
-    records = list(views)
+    """Read the records of an export, whatever their order and however often it has each."""
+    known = list(views)
     try:
-        return _read(records)
-    except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
-        raise DamagedFile(
-            f"the file is no whole export of a campaign ({error!r}): "
-            f"make it again with GET /v1/campaigns/NAME/export"
-        ) from None
+        records = {int(one.seq): one for one in known}
+        return _read([records[seq] for seq in sorted(records)])
+    except KeyError as error:
+        raise _damaged(f"it names {error} without saying what that is") from None
+    except _Incomplete as error:
+        raise _damaged(str(error)) from None
+    except (AttributeError, IndexError, TypeError, ValueError):  # msgspec's are a ValueError
+        raise _damaged("a record is not as the service writes it") from None
+
+
+class _Incomplete(Exception):
+    """An export lacks what it must have."""
+
+
+def _damaged(why: str) -> DamagedFile:
+    return DamagedFile(
+        f"the file is no whole export of a campaign, because {why}: "
+        f"make it again with GET /v1/campaigns/NAME/export"
+    )
 
 
 def _read(views: list[protocol.RecordView]) -> ExportedLog:
     configured = [one for one in views if one.type in ("created", "changed", "refit")]
     if not configured or configured[0].type != "created":
-        raise ValueError("it does not begin with how the campaign was made")
+        raise _Incomplete("it does not begin with how the campaign was made")
     versions = {one.body["version"]: _config(one.body["config"]) for one in configured}
     config = versions[max(versions)]
     index = _Index(

@@ -19,6 +19,7 @@ _WARNINGS: dict[protocol.Verdict, str | None] = {
     "misleading": "The signal is misleading: see validity.",
     "too early": "It is too early to say whether all actions share this mean.",
 }
+_UNTESTED = "Actions may differ in this mean without having been seen to: see validity."
 
 
 def signal_table(
@@ -28,8 +29,13 @@ def signal_table(
     now: int,
     asked: Asked = EVERYTHING,
     verdict: protocol.Verdict = "too early",
+    *,
+    untested: bool = False,
 ) -> protocol.SignalTable:
-    """Return the settled signals by action and period, given the verdict on the signal."""
+    """Return the settled signals by action and period, given the verdict on the signal.
+
+    `untested` is whether it is valid, and even the largest difference might not have been seen.
+    """
     stretches = counters.stretches
     periods = Periods.of(stretches, asked)
     traffic = periods.total(stretches.traffic).sum(axis=(1, 2))
@@ -44,7 +50,7 @@ def signal_table(
             _action_signals(config, action, counts[:, index])
             for index, action in enumerate(config.actions)
         ],
-        signals=signal_rows(config, counters, verdict),
+        signals=signal_rows(config, counters, verdict, untested=untested),
     )
 
 
@@ -65,7 +71,7 @@ def _action_signals(config: CampaignConfig, action: str, counts: Ints) -> protoc
 
 
 def signal_rows(
-    config: CampaignConfig, counters: Counters, verdict: protocol.Verdict
+    config: CampaignConfig, counters: Counters, verdict: protocol.Verdict, *, untested: bool
 ) -> list[protocol.SignalReportRow]:
     """Return the estimated reward of each signal, with a warning where it is not to be trusted."""
     return [
@@ -74,7 +80,7 @@ def signal_rows(
             *natural_estimate(config, estimate),
             int(counters.paid[:, index].sum()),
             int(counters.seen[:, index].sum()),
-            _WARNINGS[verdict],
+            _UNTESTED if untested else _WARNINGS[verdict],
         )
         for index, (signal, estimate) in enumerate(
             zip(config.signals, signal_estimates(counters), strict=True)

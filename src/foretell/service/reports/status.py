@@ -116,9 +116,11 @@ def _best(
         close = f"{names[first]} and {names[second]} are close"
         return "undecided", f"No action stands out yet: {close}. {earned}"
     word = "is" if likely >= SURE else "is probably"
-    lead = f"{names[first]} {word} the best choice ({chance(likely)})."
+    lead = f"{_since_change(copy)}{names[first]} {word} the best choice ({chance(likely)})."
+    if copy.choosable.sum() == 1:
+        lead = f"{names[first]} is the only action that can be chosen."
     unsure = uplift is not None and uplift.low <= 0.0
-    return "undecided" if unsure else "healthy", f"{_since_change(copy)}{lead} {earned}"
+    return "undecided" if unsure else "healthy", f"{lead} {earned}"
 
 
 def _since_change(copy: CampaignCopy) -> str:

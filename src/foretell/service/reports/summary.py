@@ -33,7 +33,7 @@ def campaign_report(
     copy = CampaignCopy.of(active)
     config, traffic = copy.config, copy.counters.stretches.traffic
     modes, gain = _modes(copy), uplift_over_holdout(config, traffic.sum(axis=(0, 2)))
-    fresh = freshness(copy)
+    fresh, found = freshness(copy), copy.judgement
     status, sentence = campaign_status(copy, fresh, values, modes, gain)
     return protocol.CampaignReport(
         campaign=config.name,
@@ -44,7 +44,7 @@ def campaign_report(
         actions=_actions(copy, values, fresh),
         modes=modes,
         uplift=gain,
-        signals=signal_rows(config, copy.counters, copy.judgement.verdict),
+        signals=signal_rows(config, copy.counters, found.verdict, untested=found.untested),
         freshness=fresh.shown,
         log=protocol.LogReport(str(copy.position), format_timestamp(copy.as_of), copy.digest()),
         history=copy.history,

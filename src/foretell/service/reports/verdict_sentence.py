@@ -8,7 +8,7 @@ from foretell.service.reports.campaign_copy import CampaignCopy
 from foretell.service.reports.enough_rewards import enough_by
 from foretell.service.reports.signals import natural_reward
 from foretell.service.reports.words import RELATIVE, day, day_and_time, percent
-from foretell.stats.verdict import ENOUGH, main_signal
+from foretell.stats.verdict import ENOUGH, least_compared, main_signal
 from foretell.types import GRAIN
 
 
@@ -46,19 +46,52 @@ def _valid(copy: CampaignCopy) -> str:
     config, test, found = copy.config, copy.ledger.test, copy.judgement
     signal = main_signal(test)
     mean = natural_reward(config, test.total[signal, 1] / max(1.0, test.total[signal, 0]))
-    width = config.reward_range[1] - config.reward_range[0]
-    word, difference = copy.reward_word, width * found.detectable
-    told = f"by {mean:.3f} {word} on average"
-    seen = f"{difference:.3f}"
-    if _all_or_nothing(copy):
-        told = f"by {word} about {percent(mean)} of the time"
-        seen = f"{_points(difference)} points"
-    unseen = (
-        f"A difference of {seen} would usually have been seen by now."
-        if found.detectable < 1.0
-        else "It is too early to have seen any difference, however large."
+    told = f"{config.signals[signal]!r} was followed by "
+    told += (
+        f"{copy.reward_word} about {percent(mean)} of the time"
+        if _all_or_nothing(copy)
+        else f"{mean:.3f} {copy.reward_word} on average"
     )
-    return f"Whichever action was shown, {config.signals[signal]!r} was followed {told}. {unseen}"
+    if found.untested:
+        return f"{_untested(copy, signal)} Over all actions, {told}."
+    seen = f"A difference of {_difference(copy, found.detectable)} would usually have been seen"
+    return f"Whichever action was shown, {told}. {seen} by now.{_matters(copy, signal)}"
+
+
+def _untested(copy: CampaignCopy, signal: int) -> str:
+    """Return that no difference was seen because none needed to be, and what to do."""
+    action, known = least_compared(copy.ledger.test, copy.counters.paid.sum(axis=1))
+    name = copy.config.signals[signal]
+    return (
+        f"No difference between actions was found, but even the largest might not have been seen "
+        f"yet: of {copy.config.actions[action]!r} only about {known:.0f} {name!r} could be "
+        f"compared with those of others. That is no reason to trust the signal: go by what was "
+        f"observed of each action, and raise holdout or explore to find out."
+    )
+
+
+def _matters(copy: CampaignCopy, signal: int) -> str:
+    """Return that a difference too small to be seen would make another action the best, if so."""
+    total = copy.counters.total.astype(np.float64)
+    theta = total[..., 2].sum(axis=0) / np.maximum(1.0, total[..., 1].sum(axis=0)) / GRAIN
+    law = total[..., 0] / np.maximum(1.0, total[..., 0].sum(axis=1, keepdims=True))
+    judged = total[..., 1].sum(axis=1) >= ENOUGH
+    first, second = np.where(judged, law @ theta, -1.0).argsort()[::-1][:2].tolist()
+    lead, share = float((law[first] - law[second]) @ theta), float(law[first, signal])
+    if lead >= share * min(copy.judgement.detectable, float(theta[signal])):
+        return ""
+    names, after = copy.config.actions, copy.config.signals[signal]
+    return (
+        f" A smaller one may be there: {_difference(copy, lead / share)} less after {after!r} of "
+        f"{names[first]!r} would make {names[second]!r} the better one."
+    )
+
+
+def _difference(copy: CampaignCopy, unit: float) -> str:
+    """Return a difference of unit rewards in words."""
+    low, high = copy.config.reward_range
+    difference = unit * (high - low)
+    return f"{_points(difference)} points" if _all_or_nothing(copy) else f"{difference:.3f}"
 
 
 def _moves(copy: CampaignCopy) -> str:

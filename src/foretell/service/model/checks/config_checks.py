@@ -68,6 +68,12 @@ def _name_errors(config: CampaignConfig) -> Iterator[FieldError]:
                 field,
                 f"each of the {field} needs a name of its own, got {twice[0]!r} twice: rename one",
             )
+    if not config.reward_name.isprintable():
+        yield FieldError(
+            "reward_name",
+            f"reward_name must be printable, as it stands in sentences, got "
+            f"{config.reward_name!r}: leave out line ends and other control characters",
+        )
     if SILENT in config.signals[1:]:
         before = config.signals[config.signals.index(SILENT, 1) - 1]
         yield FieldError(

@@ -8,6 +8,9 @@ from foretell.protocol import FieldError
 from foretell.service.model.events import CampaignConfig
 from foretell.service.model.live_policies import correcting_policies, live_policies
 
+FAR_BEYOND = 10
+"""Reward windows that no mean delay has: one of the two is in another unit."""
+
 
 def correction_errors(config: CampaignConfig) -> Iterator[FieldError]:
     """Return what is wrong with a campaign that wants to correct for silence; nothing for others.
@@ -48,3 +51,13 @@ def _delay_errors(config: CampaignConfig) -> Iterator[FieldError]:
             f"typical_delay must be one number, or one for each of the signals "
             f"{list(config.signals)}, got {list(typical)}: give all of them and no other",
         )
+    else:
+        window = config.reward_stage.window
+        longest = max(typical.values()) if isinstance(typical, dict) else typical
+        if longest > FAR_BEYOND * window:
+            yield FieldError(
+                "typical_delay",
+                f"typical_delay must be less than {FAR_BEYOND} times the reward_window of "
+                f"{window:g} seconds, got {longest:g}: both are in seconds, and rewards that take "
+                f"so long would all be late",
+            )

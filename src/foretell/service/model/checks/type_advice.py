@@ -41,9 +41,11 @@ def _(kind: inspect.LiteralType, value: Any) -> str | None:
 @advice.register(inspect.FloatType)
 @advice.register(inspect.IntType)
 def _(kind: inspect.FloatType | inspect.IntType, value: Any) -> str | None:
-    numbers = int if isinstance(kind, inspect.IntType) else int | float
-    if isinstance(value, bool) or not isinstance(value, numbers):
-        return "send it without quotes" if _is_number(value) else "send a number"
+    whole = isinstance(kind, inspect.IntType)
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        if _is_number(value) and (_is_whole(value) or not whole):
+            return "send it without quotes"
+        return "send a whole number" if whole else "send a number"
     if abs(value) > sys.float_info.max:
         return "send one below 1e308"
     if (kind.gt is not None and value <= kind.gt) or (kind.ge is not None and value < kind.ge):
@@ -56,6 +58,10 @@ def _is_number(value: Any) -> bool:
         return isinstance(value, str) and math.isfinite(float(value))
     except ValueError:
         return False
+
+
+def _is_whole(text: Any) -> bool:
+    return float(text).is_integer()
 
 
 @advice.register
