@@ -36,6 +36,5 @@ def foretell(
         try:
             main()
         except SystemExit as end:
-            assert isinstance(end.code, int)
-            code = end.code
+            code = int(end.code or 0)
     return CompletedProcess(list(arguments), code, output.getvalue(), errors.getvalue())
