@@ -177,7 +177,7 @@ def _interrupted(process: subprocess.Popen[str]) -> str:
 def test_an_interrupt_leaves_what_is_finished(tmp_path: Path) -> None:
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     started = subprocess.Popen(
-        [sys.executable, "-m", "foretell", "reproduce", "--runs", "400", "--out", "out"],
+        [sys.executable, "-m", "foretell", "reproduce", "--runs", "100", "--out", "out"],
         cwd=tmp_path,
         env=environment,
         stderr=subprocess.PIPE,
