@@ -22,8 +22,8 @@ from tests.service.server_process import KEY, Server
 def test_keys_are_made_listed_and_revoked_at_a_running_service(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         place = {"FORETELL_URL": server.url, "FORETELL_ADMIN_KEY": KEY}
-        arguments = ("make", "web", "--scope", "decide", "--scope", "read", "--json")
-        made = server_process.foretell("keys", *arguments, variables=place)
+        web_key = ("make", "web", "--scope", "decide", "--scope", "read", "--json")
+        made = server_process.foretell("keys", *web_key, variables=place)
         assert made.returncode == 0, made.stderr
         web = json.loads(made.stdout)
         server.key = web["key"]
