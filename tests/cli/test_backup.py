@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.server_process import CAMPAIGN, KEY, Server, foretell
+from tests.cli.in_process import foretell
+from tests.service import server_process
+from tests.service.server_process import CAMPAIGN, KEY, Server
 
 pytestmark = pytest.mark.slow
 
@@ -71,8 +73,8 @@ def test_a_damaged_copy_is_refused_and_nothing_changes(tmp_path: Path) -> None:
 
 def test_a_copy_takes_the_place_of_nothing_without_a_question(tmp_path: Path) -> None:
     with Server(tmp_path):
-        foretell("backup", "copy.db", cwd=tmp_path)
-    restored = foretell("restore", "copy.db", "--db", "new.db", cwd=tmp_path)
+        server_process.foretell("backup", "copy.db", cwd=tmp_path)
+    restored = server_process.foretell("restore", "copy.db", "--db", "new.db", cwd=tmp_path)
     assert restored.returncode == 0, restored.stderr
     assert (tmp_path / "new.db").exists()
 

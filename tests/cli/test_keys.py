@@ -13,16 +13,17 @@ from click.testing import CliRunner
 from foretell import protocol
 from foretell.cli import cli
 from foretell.service.engine import Engine
-from tests.service.server_process import KEY, Server, foretell
+from tests.cli.in_process import foretell
+from tests.service import server_process
+from tests.service.server_process import KEY, Server
 
 
 @pytest.mark.slow
 def test_keys_are_made_listed_and_revoked_at_a_running_service(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         place = {"FORETELL_URL": server.url, "FORETELL_ADMIN_KEY": KEY}
-        made = foretell(
-            "keys", "make", "web", "--scope", "decide", "--scope", "read", "--json", variables=place
-        )
+        web_key = ("make", "web", "--scope", "decide", "--scope", "read", "--json")
+        made = server_process.foretell("keys", *web_key, variables=place)
         assert made.returncode == 0, made.stderr
         web = json.loads(made.stdout)
         server.key = web["key"]
@@ -72,7 +73,8 @@ def test_keys_are_made_in_the_database_of_a_stopped_service(tmp_path: Path) -> N
         assert "another process writes to the database 'foretell.db'" in locked.stderr
         assert "--url" in locked.stderr
     assert "secret 1" in foretell("keys", "rotate", cwd=tmp_path).stdout
-    made = foretell("keys", "make", "lost-key", "--scope", "admin", cwd=tmp_path)
+    arguments = ("make", "lost-key", "--scope", "admin")
+    made = server_process.foretell("keys", *arguments, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     key = made.stdout.splitlines()[0]
     with Server(tmp_path) as server:

@@ -15,7 +15,9 @@ from foretell.service.log.record import state_digest
 from foretell.service.model.events import moment
 from foretell.service.model.snapshot import pack, unpack
 from foretell.service.model.timestamps import format_timestamp
-from tests.service.server_process import CAMPAIGN, Server, foretell
+from tests.cli.in_process import foretell
+from tests.service import server_process
+from tests.service.server_process import CAMPAIGN, Server
 
 pytestmark = pytest.mark.slow
 EVENTS = 300
@@ -81,7 +83,7 @@ def test_a_sound_database_is_proven(database: Path) -> None:
 def test_a_database_is_checked_while_it_is_used(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         fill(server)
-        checked = foretell("verify", cwd=tmp_path)
+        checked = server_process.foretell("verify", cwd=tmp_path)
         assert checked.returncode == 0, checked.stdout
         assert server.ask("POST", "/v1/campaigns/one/decisions")[0] == 201
 

@@ -100,7 +100,8 @@ class Served:
         self.engine = self.run(Engine.open(location, **options))
 
     def run(self, calls: Coroutine[Any, Any, T]) -> T:
-        return self._runner.run(calls)
+        # Not the runner's own `run`, which sets the handler of Ctrl-C each time: twice the work.
+        return self._runner.get_loop().run_until_complete(calls)
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass, counted from the newest record, each of which has a microsecond.

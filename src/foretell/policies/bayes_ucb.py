@@ -114,9 +114,17 @@ def _is_below(hits: float, misses: float, tail: float, target: float) -> bool:
 
 @indices.register(BayesUcbState)
 def _indices(state: BayesUcbState, t: int, out: Floats) -> None:
+    """Write the quantiles; neighbours with the same posterior, as without rewards, share one."""
     tail = _tail(state, t)
+    hits = 0.0
+    misses = 0.0
+    bound = 0.0
     for action in range(out.size):
-        out[action] = beta_upper(_hits(state, action), _misses(state, action), tail)
+        if _hits(state, action) != hits or _misses(state, action) != misses:
+            hits = _hits(state, action)
+            misses = _misses(state, action)
+            bound = beta_upper(hits, misses, tail)
+        out[action] = bound
 
 
 @kernel

@@ -9,11 +9,13 @@ import pytest
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import choose
 from foretell.service.model.campaign import Campaign
+from foretell.service.model.events import stamp
 from foretell.traffic.truths import TRUTHS, WEAKER
 from tests.service.reports.batched_policy import BatchedPolicy
 from tests.service.reports.planted_campaign import (
     SECOND,
     START,
+    batched_refit,
     planted,
     planted_config,
     repaired,
@@ -68,6 +70,13 @@ def test_a_policy_that_learns_in_batches_is_in_the_same_state() -> None:
             campaign.deliver(running, (None, None), (float(signal), None))  # type: ignore[arg-type]
             campaign.deliver(running, (float(signal), None), (float(signal), reward))  # type: ignore[arg-type]
     assert fingerprint(batched.learned(everything)) == fingerprint(one)
+
+
+def test_a_refit_in_batches_is_the_refit() -> None:
+    one = planted(TRUTHS["stopped"], 4)
+    position = stamp(START + one.truth.rounds * SECOND)
+    batched = batched_refit(one, position)
+    assert batched.digest() == Campaign.refit(batched.config, one.records, position).digest()
 
 
 class _Running(msgspec.Struct):

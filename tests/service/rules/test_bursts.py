@@ -28,12 +28,18 @@ def burst(served: Served, decisions: int) -> Counter[str]:
     return found
 
 
+EXPENSIVE = [("nsd-kl", True), ("ucb", True)]
+BURSTS = [
+    *(("memory", *burst) for burst in [*((name, False) for name in INDEX), *EXPENSIVE]),
+    *(("sqlite", *burst) for burst in [("nsd-kl", False), ("ucb", False), *EXPENSIVE]),
+]
+"""Which action a policy draws is the same on every log: each policy on one, each way on both."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "expensive"), [(name, False) for name in INDEX] + [("nsd-kl", True), ("ucb", True)]
-)
+@pytest.mark.parametrize(("log_engine", "name", "expensive"), BURSTS, indirect=["log_engine"])
 def test_10000_decisions_before_the_first_signal_are_spread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, expensive: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log_engine: str, name: str, expensive: bool
 ) -> None:
     monkeypatch.setattr("foretell.service.model.decider.CHEAP_SECONDS", 0.0 if expensive else 1e9)
     with Served(tmp_path / "a.db", durability="relaxed") as served:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from time import perf_counter
 
 from starlette.convertors import StringConvertor, register_url_convertor
@@ -38,11 +38,8 @@ register_url_convertor("unit", UnitConvertor())
 
 def app(engine: Engine, limits: Limits | None = None, metrics: Metrics | None = None) -> Router:
     """Return the application that serves `engine`, which the caller opens and closes."""
-    document = openapi_document(OPERATIONS)
     metrics = metrics or Metrics(engine.gauges)
-    state = AppState(
-        engine, limits or Limits(), metrics, encode(document), render_docs(document).encode()
-    )
+    state = AppState(engine, limits or Limits(), metrics, _openapi, _docs_page)
     by_path: dict[str, list[Operation]] = {}
     for operation in OPERATIONS:
         by_path.setdefault(operation.path, []).append(operation)
@@ -50,6 +47,18 @@ def app(engine: Engine, limits: Limits | None = None, metrics: Metrics | None = 
     router = Router(routes, redirect_slashes=False)
     router.default = _not_found(router.default, metrics.done("none"))
     return router
+
+
+@cache
+def _openapi() -> bytes:
+    """Return the OpenAPI document: made when it is first asked for, so that a start is quick."""
+    return encode(openapi_document(OPERATIONS))
+
+
+@cache
+def _docs_page() -> bytes:
+    """Return the page that shows the OpenAPI document, made when it is first asked for."""
+    return render_docs(openapi_document(OPERATIONS)).encode()
 
 
 def _not_found(otherwise: ASGIApp, done: Callable[[int, float], None]) -> ASGIApp:

@@ -31,9 +31,14 @@ class AppState:
     __slots__ = ("admission", "docs_page", "document", "engine", "limits", "metrics")
 
     def __init__(
-        self, engine: Engine, limits: Limits, metrics: Metrics, document: bytes, docs_page: bytes
+        self,
+        engine: Engine,
+        limits: Limits,
+        metrics: Metrics,
+        document: Callable[[], bytes],
+        docs_page: Callable[[], bytes],
     ) -> None:
-        """Start with no request in flight; `document` is OpenAPI's, `docs_page` shows it."""
+        """Start with no request in flight; `document` makes OpenAPI's, `docs_page` shows it."""
         self.engine = engine
         self.limits = limits
         self.metrics = metrics

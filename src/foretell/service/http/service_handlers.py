@@ -122,9 +122,10 @@ async def metrics(context: RequestContext) -> Response:
 
 async def openapi(context: RequestContext) -> Response:
     """Return the OpenAPI document."""
-    return Response(200, context.state.document)
+    return Response(200, await asyncio.to_thread(context.state.document))
 
 
 async def docs(context: RequestContext) -> Response:
     """Return the OpenAPI document as a page that loads nothing from anywhere."""
-    return Response(200, context.state.docs_page, _PAGE_HEADERS, b"text/html; charset=utf-8")
+    page = await asyncio.to_thread(context.state.docs_page)
+    return Response(200, page, _PAGE_HEADERS, b"text/html; charset=utf-8")

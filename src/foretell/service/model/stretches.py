@@ -103,8 +103,7 @@ class Stretches:
         if self.first < 0:
             self.first = decided_at
         self.last = max(self.last, decided_at)
-        while len(self) > len(self.traffic):
-            self._merge()
+        self._fit(len(self.traffic))
         self._flat_traffic[self._traffic(self.index(decided_at), mode, action) + DECISIONS] += 1
 
     def void(self, decided_at: int, mode: int, action: int) -> None:
@@ -145,16 +144,22 @@ class Stretches:
     def grow(self, actions: int, signals: int) -> None:
         """Make room for more actions or signals, and for fewer stretches if these are many."""
         grown = Stretches(actions, signals)
-        while len(self) > len(grown.traffic):
-            self._merge()
+        self._fit(len(grown.traffic))
         for name in _NAMES:
             _copy(getattr(self, name)[: len(self)], getattr(grown, name))
         self.actions, self.signals = actions, signals
         self._keep(**{name: getattr(grown, name) for name in _NAMES})
 
-    def _merge(self) -> None:
-        """Make each stretch longer; there are as many as before."""
-        length = longer(self.length)
+    def _fit(self, room: int) -> None:
+        """Make each stretch longer, in one go, until so many are enough."""
+        length = self.length
+        while self.last // length - self.first // length >= room:
+            length = longer(length)
+        if length > self.length:
+            self._merge(length)
+
+    def _merge(self, length: int) -> None:
+        """Make each stretch so long; there is room for as many as before."""
         factor = length // self.length
         before = self.first // self.length % factor  # stretches of the first long one, before ours
         merged = {}
