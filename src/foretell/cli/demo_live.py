@@ -14,8 +14,8 @@ from pathlib import Path
 
 import click
 
-TIME_SCALE = 2000.0
-"""How many times as fast as real time the demonstration runs: a day takes 43 seconds."""
+TIME_SCALE = 1000.0
+"""How many times as fast as real time the demonstration runs: a day takes 86 seconds."""
 
 
 @click.command("demo-live")
@@ -43,6 +43,7 @@ def demo_live(host: str, port: int, rate: float, seed: int, db: str | None) -> N
     """
     from foretell.service.model.keys import new_key
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="foretell-demo-") as folder:
         key, path = new_key(), db or str(Path(folder) / "demo.db")
         server = _start(host, port, path, key)
@@ -50,7 +51,7 @@ def demo_live(host: str, port: int, rate: float, seed: int, db: str | None) -> N
             url = _address(server)
             click.echo(f"Dashboard: {url}/ui\nKey:       {key}\n")
             click.echo(
-                "Four simulated campaigns run at 2,000 times real time. After about a minute every "
+                "Four simulated campaigns run at 1,000 times real time. After about a minute every "
                 "panel has something to say. Ctrl-C ends it."
             )
             sys.stdout.flush()

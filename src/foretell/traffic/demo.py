@@ -21,11 +21,15 @@ from foretell.worlds.world import answer, before_round_zero, move_to
 
 TICK = 0.2
 """Seconds between two bursts of decisions."""
+MOST_TICKS = 5
+"""A burst makes up for at most so many that came late."""
 FAULTS_STREAM = 2000
 """The kind of random stream that draws how late a reward is."""
-CHANGE_AT, STOP_AT = 1200, 1500
+CHANGE_AT, STOP_AT = 900, 1000
 """The decision from which on the laws are others, and the one after which no reward comes."""
-SIGNAL_WINDOW, REWARD_WINDOW, LONG_WINDOW = 900.0, 4 * 3600.0, 30 * 86_400.0
+HOLDOUT = 0.25
+"""More than a product would hold out: in a demonstration the uplift is to be seen soon."""
+SIGNAL_WINDOW, REWARD_WINDOW, LONG_WINDOW = 3600.0, 4 * 3600.0, 14 * 86_400.0
 """Seconds of the server's clock; the last is that of the campaign that has only begun."""
 
 
@@ -47,6 +51,7 @@ class DemoCampaign(NamedTuple):
             "signal_window": SIGNAL_WINDOW,
             "reward_window": self.reward_window,
             "explore": 0.02,
+            "holdout": HOLDOUT,
         }
 
 
@@ -99,15 +104,17 @@ class DemoPlayer:
     async def play(self, rate: float, advance: Callable[[int], None]) -> None:
         """Make the campaign, and play so many rounds a second; `advance` is called after some."""
         await self._service.create(self._campaign.settings())
+        elapsed = TICK
         while True:
             began = monotonic()
-            events = await self._decide(max(1, round(rate * TICK)))
+            events = await self._decide(max(1, round(rate * min(elapsed, MOST_TICKS * TICK))))
             while self._due and self._due[0][0] <= monotonic():
                 events.append(heappop(self._due)[2])
             if events:
                 await self._service.report(events)
             advance(self.played)
             await asyncio.sleep(max(0.0, began + TICK - monotonic()))
+            elapsed = monotonic() - began
 
     async def _decide(self, rounds: int) -> list[FeedbackItem]:
         """Play some rounds at once, and return the signals that are seen at once."""

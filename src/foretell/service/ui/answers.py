@@ -59,7 +59,9 @@ def uplift_answer(report: protocol.CampaignReport, view: protocol.CampaignView) 
         return "Too early: policy and holdout both need settled rewards."
     earned = f"{signed(found.mean)} {word} per decision {interval(found)}"
     holdout = next((one.mean for one in report.modes if one.mode == "holdout"), 0.0)
-    relative = f", {percent(found.mean / holdout)} of what the holdout earns" if holdout > 0 else ""
+    relative = (
+        f", {percent(found.mean / holdout)} more than the holdout earns" if holdout > 0 else ""
+    )
     if found.low > 0.0:
         return f"Yes: {earned}{relative}. The interval excludes 0."
     if found.high < 0.0:

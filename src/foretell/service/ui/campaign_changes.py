@@ -59,7 +59,7 @@ def _ask(
     problem = None if error is None else problem_of(error, "ui")
     context: dict[str, Any] = {
         "name": visit.params["campaign"],
-        "title": title,
+        "heading": title,
         "effects": effects,
         "button": button,
         "field": field,
@@ -119,7 +119,7 @@ def _action(visit: Visit, typed: str, error: Exception | None = None) -> Respons
     field = {
         "name": "action",
         "label": "Name of the action",
-        "help": "Letters, digits, dots, hyphens and underscores. It cannot be renamed, or used again.",
+        "help": "Letters, digits, dots, hyphens and underscores. It can never be renamed.",
         "value": typed,
     }
     return _ask(visit, f"Add an action: {name}", effects, "Add the action", field, error)

@@ -11,6 +11,8 @@ from foretell.service.engine import Engine
 from foretell.service.http.responses import Response
 from foretell.service.model.errors import NotFound
 from foretell.service.model.events import SLOTS
+from foretell.service.model.stretches import SECOND
+from foretell.service.reports.periods import Asked
 from foretell.service.reports.words import span
 from foretell.service.ui import answers, charts, tables
 from foretell.service.ui.fleet_page import csv_response
@@ -21,6 +23,8 @@ from foretell.service.ui.visit import Visit
 
 TABLE_ROWS, TABLE_COLUMNS = 14, 9
 """Of the numbers behind a chart, the page shows so many; the CSV has all of them."""
+PERIODS = 40
+"""Into so many periods the life of a campaign is divided, at most twice as many are drawn."""
 LATEST_DECISIONS = 8
 LATEST_CHANGES = 30
 
@@ -39,13 +43,16 @@ class CampaignReports(NamedTuple):
 
     @classmethod
     async def of(cls, engine: Engine, name: str) -> CampaignReports:
-        """Ask the engine for all of them."""
+        """Ask the engine for all of them; charts have periods that hold enough to be drawn."""
+        view, report = engine.campaign(name), await engine.report(name)
+        lived = charts.seconds(report.log.as_of) - charts.seconds(view.created_at)
+        asked = Asked(width=max(SECOND, round(lived / PERIODS) * SECOND))
         return cls(
-            engine.campaign(name),
-            await engine.report(name),
+            view,
+            report,
             await engine.validity(name),
-            await engine.timeseries(name),
-            await engine.signals(name),
+            await engine.timeseries(name, asked),
+            await engine.signals(name, asked),
             await engine.delays(name),
             await engine.changes(name),
             engine.evaluations(name),

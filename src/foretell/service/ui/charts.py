@@ -12,6 +12,8 @@ MOST_LINES = 6
 """Actions that are drawn with a line of their own; the others are taken together."""
 MOST_PANELS = 12
 """Actions whose signals are drawn."""
+ENOUGH = 20
+"""A share of fewer signals would say more about chance than about the action."""
 Chart = dict[str, Any]
 
 
@@ -75,7 +77,7 @@ def signal_charts(
     for name in order[:MOST_PANELS]:
         index, row = rows[name]
         rates = {
-            signal.signal: _shares(row.by_period.get(signal.signal, [0] * len(x)), row.counts)
+            signal.signal: _pooled(row.by_period.get(signal.signal, [0] * len(x)), row.counts)
             for signal in table.signals
         }
         charts.append(
@@ -92,6 +94,24 @@ def signal_charts(
             }
         )
     return charts
+
+
+def _pooled(counts: list[int], totals: list[int]) -> list[float | None]:
+    """Return the share of a signal by period; periods with few decisions are taken together.
+
+    The share stands at the last of the periods that were taken together.
+
+    >>> _pooled([1, 5, 10], [2, 18, 40])
+    [None, 0.3, 0.25]
+    """
+    shares: list[float | None] = []
+    seen = of = 0
+    for one, total in zip(counts, totals, strict=True):
+        seen, of = seen + one, of + total
+        shares.append(round(seen / of, 4) if of >= ENOUGH else None)
+        if of >= ENOUGH:
+            seen = of = 0
+    return shares
 
 
 def delay_chart(found: protocol.DelayReport) -> Chart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from hmac import compare_digest
 from time import perf_counter
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote
@@ -102,8 +103,9 @@ class PageEndpoint:
         body = await read_body(visit.receive, headers, self._site.limits.body)
         check_media(headers, (FORM,))
         form = dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
-        token = self._site.engine.form_token(visit.session) if visit.session else ""
-        if not is_from_here(headers) or form.pop("token", "") != token:
+        token, sent = self._site.engine.form_token(visit.session), form.pop("token", "")
+        expected = self._route.scope is None or compare_digest(sent.encode(), token.encode())
+        if not is_from_here(headers) or not expected:
             raise Forbidden("this form was not sent by a page of this site: open the page again")
         return form
 

@@ -4,7 +4,7 @@ const chosen = { signal: null };
 const plots = new WeakMap();
 
 const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-const percent = (value) => (value == null ? "–" : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`);
+const percent = (value) => (value == null ? "–" : `${(100 * value).toFixed(value > 0 && value < 0.1 ? 1 : 0)} %`);
 const rewards = (value) => (value == null ? "–" : value.toFixed(3).replace("-", "−"));
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const minute = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
@@ -64,13 +64,20 @@ const furniture = (chart) => (plot) => {
   ctx.restore();
 };
 
+// Ages are marked in whole minutes, hours or days, at most six of them.
+const steps = [1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000];
+function ageTicks(plot, _, low, high) {
+  const step = steps.find((one) => (high - low) / one <= 6) ?? high;
+  return Array.from({ length: Math.floor(high / step) + 1 }, (_none, index) => index * step);
+}
+
 function axes(chart, format) {
   const base = { stroke: token("quiet"), grid: { stroke: token("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
   const long = chart.x && chart.x.length > 1 && chart.x.at(-1) - chart.x[0] > 2.5 * 86400;
   const times = (_, values) => values.map((value) => (long ? day : clock).format(1000 * value));
-  const ages = (_, values) => values.map((value) => (value == null ? "" : span(value)));
+  const ages = (_, values) => values.map((value) => (value ? span(value) : "0"));
   return [
-    { ...base, grid: { show: false }, gap: 10, space: 64, values: chart.x ? times : ages },
+    { ...base, grid: { show: false }, gap: 8, size: 34, space: 64, values: chart.x ? times : ages, ...(chart.x ? {} : { splits: ageTicks }) },
     { ...base, size: 56, values: (_, values) => values.map(format) },
   ];
 }
@@ -81,7 +88,7 @@ function draw(holder, chart, options, data, format, names) {
   const height = holder.classList.contains("small") ? 150 : 240;
   const full = {
     width: Math.max(holder.clientWidth, 120), height, legend: { show: false }, tzDate: (ts) => uPlot.tzDate(new Date(1000 * ts), "UTC"),
-    cursor: { y: false, points: { size: 5 } }, padding: [8, 8, 0, 0],
+    cursor: { y: false, points: { size: 5 } }, padding: [8, 20, 0, 0],
     axes: axes(chart, format), ...options,
     hooks: {
       draw: [furniture(chart)],
@@ -144,7 +151,7 @@ const kinds = {
   },
   delays(holder, chart) {
     const styles = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
-    const x = [...new Set(chart.curves.flatMap((one) => one.x))].filter((age) => age > 0).sort((a, b) => a - b);
+    const x = [0, ...new Set(chart.curves.flatMap((one) => one.x))].sort((a, b) => a - b);
     const colours = chart.curves.map((_, index) => token(`a${Math.min(index + 1, 7)}`));
     legend(holder, chart.curves.map((one, index) => ({ label: one.label, colour: colours[index] })));
     const columns = chart.curves.map((one) => {
@@ -153,15 +160,15 @@ const kinds = {
       return x.map((age) => (last = known.get(age) ?? last));
     });
     const series = chart.curves.map((one, index) => ({ label: one.label, stroke: colours[index], dash: styles[index % 4], width: 2, points: { show: false } }));
-    const range = [x[0], Math.max(x.at(-1), 1.05 * chart.window)];
-    const options = { series: [{}, ...series], scales: { x: { time: false, distr: 3, range }, y: { range: [0, 1] } } };
+    const range = [0, Math.min(Math.max(x.at(-1), 1.1 * chart.window), 3 * chart.window)];
+    const options = { series: [{}, ...series], scales: { x: { time: false, range }, y: { range: [0, 1] } } };
     draw(holder, { ...chart, marks: [chart.window] }, options, [x, ...columns], percent, (index) =>
       `within ${span(x[index])}: ${chart.curves.map((one, number) => `${one.label} ${percent(columns[number][index])}`).join(", ")}`);
   },
   band(holder, chart) {
     const known = [...chart.low, ...chart.high].filter((value) => value != null);
-    const widest = chart.y.filter((value) => value != null).map(Math.abs);
-    const most = 3 * Math.max(...widest.slice(-Math.ceil(widest.length / 2)), 1e-3);
+    const last = chart.y.findLastIndex((value) => value != null); // early intervals are huge
+    const most = 1.5 * Math.max(Math.abs(chart.low[last]), Math.abs(chart.high[last]), 1e-3);
     const low = Math.max(Math.min(0, ...known), -most);
     const high = Math.min(Math.max(0, ...known), most);
     const clip = (values) => values.map((value) => (value == null ? null : Math.min(Math.max(value, low), high)));
@@ -171,7 +178,7 @@ const kinds = {
       bands: [{ series: [3, 2], fill: `${token("band")}33` }],
       scales: { ...edges(chart), y: { range: [low - 0.05 * (high - low), high + 0.05 * (high - low)] } },
     };
-    draw(holder, chart, options, [middles(chart), chart.y, clip(chart.low), clip(chart.high)], rewards, (index) =>
+    draw(holder, chart, options, [middles(chart), clip(chart.y), clip(chart.low), clip(chart.high)], rewards, (index) =>
       `up to ${spoken(chart, index)}: ${rewards(chart.y[index])} [${rewards(chart.low[index])}, ${rewards(chart.high[index])}]`);
   },
 };
