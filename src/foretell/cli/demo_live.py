@@ -14,8 +14,8 @@ from pathlib import Path
 
 import click
 
-TIME_SCALE = 1000.0
-"""How many times as fast as real time the demonstration runs: a day takes 86 seconds."""
+TIME_SCALE = 250.0
+"""How many times as fast as real time the demonstration runs: an hour takes 14 seconds."""
 
 
 @click.command("demo-live")
@@ -51,7 +51,7 @@ def demo_live(host: str, port: int, rate: float, seed: int, db: str | None) -> N
             url = _address(server)
             click.echo(f"Dashboard: {url}/ui\nKey:       {key}\n")
             click.echo(
-                "Four simulated campaigns run at 1,000 times real time. After about a minute every "
+                "Four simulated campaigns run at 250 times real time. After about a minute every "
                 "panel has something to say. Ctrl-C ends it."
             )
             sys.stdout.flush()

@@ -81,15 +81,13 @@ async def campaign_page(visit: Visit) -> Response:
         found = await CampaignReports.of(visit.engine, name)
         recent = await _latest_decisions(visit.engine, name)
         history = await _history(visit.engine, name)
-        context = await asyncio.to_thread(_context, found)
-        return render(
-            "campaign.html",
-            **context,
-            latest=recent,
-            history=history,
-            may=visit.may_change,
-            refit=_refit(visit, name),
-        )
+        refit = _refit(visit, name)
+
+        def write() -> str:
+            more = {"latest": recent, "history": history, "may": visit.may_change, "refit": refit}
+            return render("campaign.html", **_context(found), **more)
+
+        return await asyncio.to_thread(write)
 
     main = await visit.site.kept(("campaign", name, visit.may_change), make)
     return visit.page(name, main, here="campaigns")

@@ -98,7 +98,12 @@ def _timeline(found: protocol.DecisionHistory, now: int) -> list[TimelineEvent]:
     events += [_reported(one) for one in found.events if one.type != "decision"]
     for due, what, settled, learns in (
         (found.signal_due_at, "Signal window closed", found.signal, "the policy learns from it"),
-        (found.reward_due_at, "Reward window closed", found.reward, "something late corrects it"),
+        (
+            found.reward_due_at,
+            "Reward window closed",
+            found.reward,
+            "only what is late changes it",
+        ),
     ):
         if _moment(due) <= now and not found.voided and settled is not None:
             text = settled if isinstance(settled, str) else reward(settled)

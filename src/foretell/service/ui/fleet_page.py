@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from typing import Any
 
 from foretell import protocol
@@ -26,7 +28,8 @@ async def fleet_page(visit: Visit) -> Response:
         rows.sort(key=lambda row: (urgency(row["status"]), row["name"]))
         urgent = [row["name"] for row in rows if needs_somebody(row["status"])]
         answer = fleet_answer([(row["name"], row["status"]) for row in rows])
-        return render("fleet.html", rows=rows, urgent=urgent, answer=answer, may=visit.may_change)
+        shown_rows = {"rows": rows, "urgent": urgent, "answer": answer, "may": visit.may_change}
+        return await asyncio.to_thread(partial(render, "fleet.html", **shown_rows))
 
     own = None if visit.caller is None else visit.caller.campaign
     main = await visit.site.kept(("fleet", own, visit.may_change), make)

@@ -12,8 +12,8 @@ from foretell.service.ui.stream import LogPulse
 
 KEPT_SECONDS = 2.0
 """For how long a page that was made is shown to whoever asks for the same."""
-KEPT_SHARE = 10.0
-"""A page that takes long to make is kept for so many times as long."""
+KEPT_SHARE, MOST_SECONDS = 4.0, 6.0
+"""A page that takes long to make is kept for so many times as long, up to so many seconds."""
 
 
 class Site:
@@ -48,7 +48,7 @@ class Site:
         began = monotonic()
         page = await make()
         took = monotonic() - began
-        until = monotonic() + max(KEPT_SECONDS, KEPT_SHARE * took)
+        until = monotonic() + min(max(KEPT_SECONDS, KEPT_SHARE * took), MOST_SECONDS)
         self._made = {one: kept for one, kept in self._made.items() if kept[0] > began - 60.0}
         self._made[what] = until, self._made[what][1]
         return page

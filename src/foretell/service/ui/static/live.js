@@ -78,4 +78,5 @@ function follow() {
 
 drawCharts(document);
 document.addEventListener("theme", () => drawCharts(document));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(document));
 follow();
