@@ -9,7 +9,8 @@ from foretell.pages import render
 from foretell.service.engine import Engine
 from foretell.service.http import Metrics
 from foretell.service.http.responses import Response
-from foretell.service.reports.words import span
+from foretell.service.model.events import moment
+from foretell.service.reports.words import day_and_time, span
 from foretell.service.ui.fleet_page import csv_response
 from foretell.service.ui.formats import count, milliseconds
 from foretell.service.ui.tables import Cell, Numbers
@@ -57,7 +58,14 @@ def _checks(engine: Engine, metrics: Metrics) -> list[Check]:
     gauges, health = engine.gauges(), engine.health()
     return [
         _log(health),
-        _commits(gauges),
+        Check(
+            "good",
+            "Log head",
+            "The newest record that is on disk, and all before it.",
+            day_and_time(moment(engine.runtime.log.head())),
+            "The end of the log, by the log’s own time.",
+        ),
+        _commits(gauges, metrics),
         _decide(metrics),
         _lag(gauges["fold_lag_seconds"], engine.time_scale),
         Check(
@@ -100,8 +108,10 @@ def _log(health: protocol.Health) -> Check:
     return Check("good" if well else "bad", "Log", said, "open" if well else "closed", term)
 
 
-def _commits(gauges: dict[str, float]) -> Check:
+def _commits(gauges: dict[str, float], metrics: Metrics) -> Check:
     commits = gauges["commits"]
+    events = metrics.feedback["accepted"] + metrics.feedback["late"]
+    size = (sum(metrics.decisions.values()) + events) / commits if commits else 0.0
     mean = gauges["commit_seconds"] / commits if commits else None
     queued = gauges["queued_records"]
     said = f"An answer waits about {milliseconds(mean)} for the disk."
@@ -113,7 +123,7 @@ def _commits(gauges: dict[str, float]) -> Check:
         "open" if queued > FULL_QUEUE else "good",
         "Commits",
         said,
-        f"{milliseconds(mean)}, {count(commits)} commits, {count(queued)} queued",
+        f"{milliseconds(mean)}, {size:.1f} records each, {count(queued)} queued",
         "Writing records to disk. An answer is given when its record is there.",
     )
 
