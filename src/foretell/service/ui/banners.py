@@ -36,15 +36,15 @@ def banners(engine: Engine) -> list[tuple[str, str, str]]:
                 ),
             )
         )
-    ahead_by = health.clock_ahead_seconds
-    if abs(ahead_by) >= CLOCK_SECONDS:
-        where = "ahead of" if ahead_by > 0 else "behind"
+    seconds_off = health.clock_ahead_seconds
+    if abs(seconds_off) >= CLOCK_SECONDS:
+        where = "ahead of" if seconds_off > 0 else "behind"
         found.append(
             (
                 "open",
                 "The clock differs.",
                 (
-                    f"This machine's clock is {span(abs(ahead_by))} {where} the log's time, "
+                    f"This machine's clock is {span(abs(seconds_off))} {where} the log's time, "
                     f"which goes on at its own pace: check the clock of the machine."
                 ),
             )

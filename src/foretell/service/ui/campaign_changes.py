@@ -18,8 +18,8 @@ REFIT_SECONDS = 1.0
 """A refit that takes longer goes on while the page of the campaign shows its progress."""
 
 
-class StatusChange(NamedTuple):
-    """A change of a campaign's status, in words."""
+class StatusButton(NamedTuple):
+    """What changes the status of a campaign, in words."""
 
     status: protocol.CampaignStatus
     button: str
@@ -27,18 +27,18 @@ class StatusChange(NamedTuple):
 
 
 STATUS_CHANGES = {
-    "start": StatusChange(
+    "start": StatusButton(
         "running",
         "Start the campaign",
         "From now on it answers requests for decisions, and its policy learns from what comes.",
     ),
-    "pause": StatusChange(
+    "pause": StatusButton(
         "paused",
         "Pause the campaign",
         "From now on nothing is decided: whoever asks is refused, and has to use a fallback. "
         "Feedback still counts. It can be started again at any time, and forgets nothing.",
     ),
-    "stop": StatusChange(
+    "stop": StatusButton(
         "stopped",
         "Stop the campaign for good",
         "From now on nothing is decided, for good: a stopped campaign cannot be started again. "
