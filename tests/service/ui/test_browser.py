@@ -180,6 +180,9 @@ def test_a_campaign_is_made_in_the_browser(demo: Demo, watched: Watched) -> None
     page.select_option("[name=reward_window_unit]", "days")
     page.get_by_role("button", name="Show what will be made").click()
     expect(page.locator("h1")).to_have_text("Make made-in-a-browser?")
+    expect(page.locator("#first-weeks .uplot")).to_be_visible(timeout=60_000)
+    assert serious_findings(page) == []
+    page.screenshot(path=SCREENS / "confirm-wide-light.png", full_page=True)
     page.get_by_role("button", name="Make the campaign").click()
     expect(page.locator("#lead .state")).to_contain_text("Draft")
     page.get_by_role("link", name="Start", exact=True).click()

@@ -169,6 +169,19 @@ def test_a_campaign_is_made_once_it_was_shown_and_confirmed(served: Dashboard) -
     assert "names are never reused" in again.text
 
 
+def test_the_first_weeks_are_imagined_before_a_campaign_is_made(dashboard: Dashboard) -> None:
+    dashboard.sign_in()
+    asked = FORM | {"policy": "ts", "decisions_a_day": "20", "reward_window": "2"}
+    found = dashboard.client.get("/ui/first-weeks", params=asked)
+    assert found.status_code == 200
+    assert "more than an even split" in words(found.text)
+    assert "after 4 days" in words(found.text)
+    for wrong in ({"decisions_a_day": "many"}, {"actions": "one"}):
+        refused = dashboard.client.get("/ui/first-weeks", params=asked | wrong)
+        assert refused.status_code == 422
+    assert dashboard.api("GET", "/campaigns")["campaigns"] == []
+
+
 def test_every_change_says_what_it_does_and_is_done_by_whoever_is_signed_in(
     served: Dashboard,
 ) -> None:

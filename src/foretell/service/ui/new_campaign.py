@@ -26,6 +26,7 @@ EMPTY = {
     "reward_window_unit": "days",
     "holdout": "10",
     "explore": "2",
+    "decisions_a_day": "500",
     "reward_name": "",
     "policy": "nsd-adaptive",
     "status": "draft",
@@ -62,6 +63,7 @@ async def new_campaign(visit: Visit) -> Response:
     return visit.form_page(
         "new_campaign_confirm.html",
         "New campaign",
+        here="new",
         form=form,
         body=body,
         steps=first_steps(body),

@@ -18,6 +18,7 @@ from foretell.service.ui.campaign_changes import (
 )
 from foretell.service.ui.campaign_page import campaign_csv, campaign_page
 from foretell.service.ui.decision_page import decision_page, find_decision
+from foretell.service.ui.first_weeks_part import first_weeks_part
 from foretell.service.ui.fleet_page import fleet_csv, fleet_page
 from foretell.service.ui.formats import FILTERS
 from foretell.service.ui.new_campaign import new_campaign, new_campaign_page
@@ -45,6 +46,7 @@ PAGES = (
     PageRoute("operations", "/ui/operations", operations_page),
     PageRoute("operations_csv", "/ui/operations.csv", operations_csv),
     PageRoute("new_campaign", "/ui/new-campaign", new_campaign_page, new_campaign, "admin"),
+    PageRoute("first_weeks", "/ui/first-weeks", first_weeks_part, None, "admin"),
     PageRoute("find_decision", "/ui/decisions", find_decision),
     PageRoute("decision", "/ui/decisions/{decision}", decision_page),
     PageRoute("campaign", _CAMPAIGN, campaign_page),

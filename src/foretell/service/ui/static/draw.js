@@ -165,6 +165,19 @@ const kinds = {
     draw(holder, { ...chart, marks: [chart.window] }, options, [x, ...columns], percent, (index) =>
       `within ${span(x[index])}: ${chart.curves.map((one, number) => `${one.label} ${percent(columns[number][index])}`).join(", ")}`);
   },
+  weeks(holder, chart) {
+    const [ages] = chart.curves;
+    const edge = { stroke: "transparent", width: 0, points: { show: false } };
+    const known = [...chart.low, ...chart.high, 0];
+    const [low, high] = [Math.min(...known), Math.max(...known)];
+    const options = {
+      series: [{}, { stroke: token("ink"), width: 2 }, { ...edge }, { ...edge }],
+      bands: [{ series: [3, 2], fill: `${token("band")}33` }],
+      scales: { x: { time: false, range: [0, ages.at(-1)] }, y: { range: [low - 0.05 * (high - low), high + 0.05 * (high - low)] } },
+    };
+    draw(holder, { curves: [], marks: [chart.window] }, options, [ages, chart.middle, chart.low, chart.high], percent, (index) =>
+      `until ${span(ages[index])}: ${percent(chart.middle[index])} [${percent(chart.low[index])}, ${percent(chart.high[index])}]`);
+  },
   band(holder, chart) {
     const known = [...chart.low, ...chart.high].filter((value) => value != null);
     const last = chart.y.findLastIndex((value) => value != null); // early intervals are huge
