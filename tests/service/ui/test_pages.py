@@ -217,6 +217,34 @@ def test_another_policy_is_tried_on_the_log(served: Dashboard) -> None:
     assert [one["policy"].partition("(")[0] for one in evaluations] == ["ts"]
 
 
+def test_while_the_log_is_closed_every_page_says_so_and_shows_what_was_known(
+    served: Dashboard,
+) -> None:
+    served.log.closed = "the disk is full"
+    for path in ("/ui", "/ui/campaigns/hero", "/ui/operations", "/ui/new-campaign"):
+        answer = served.get(path)
+        assert answer.status_code == 200
+        assert "The log is closed. Nothing is decided" in words(answer.text)
+        assert "the disk is full" in answer.text
+    refused = served.client.post(
+        "/ui/campaigns/hero/change/pause", data={"token": served.token("/ui")}
+    )
+    assert refused.status_code == 503
+    assert "the disk is full" in refused.text
+    served.log.closed = None
+    assert "The log is closed" not in served.get("/ui/operations").text
+
+
+def test_a_clock_that_differs_is_said_on_every_page(
+    served: Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "The clock differs" not in served.get("/ui").text
+    monkeypatch.setattr(
+        served.engine, "health", lambda: protocol.Health("ok", clock_ahead_seconds=90.0)
+    )
+    assert "clock is 90 seconds ahead of the log's time" in words(served.get("/ui").text)
+
+
 def test_a_page_that_does_not_exist_is_a_page(served: Dashboard) -> None:
     answer = served.get("/ui/campaigns/heroo")
     assert answer.status_code == 404

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from foretell.service.model.sessions import Session, seal_session
 from foretell.service.ui.page_endpoint import PageRoute
 from foretell.service.ui.routes import PAGES
 from foretell.service.ui.sign_in import SESSION_SECONDS
@@ -83,20 +84,23 @@ def test_a_session_ends_when_the_secret_is_changed(dashboard: Dashboard) -> None
 
 def test_a_session_ends_with_its_time_and_cannot_be_made_up(dashboard: Dashboard) -> None:
     engine = dashboard.engine
-    caller = engine.identify(KEY)
-    assert caller is not None
-    session = engine.open_session(caller, 1000)
+    session = engine.open_session(KEY, 1000)
     assert engine.session_caller(session, 999.0) is not None
     assert engine.session_caller(session, 1000.0) is None
-    key_id, _, nonce, signature = session.split(".")
-    for forged in (
-        f"{key_id}.2000.{nonce}.{signature}",
-        f"{key_id}.1000.{nonce}.{'0' * 64}",
-        session[:-1],
-        "nonsense",
-        "",
-    ):
+    for place in range(0, len(session), 7):
+        other = "A" if session[place] != "A" else "B"
+        forged = session[:place] + other + session[place + 1 :]
         assert engine.session_caller(forged, 999.0) is None
+    for forged in ("", "nonsense", "é", session[:40], session + session):
+        assert engine.session_caller(forged, 999.0) is None
+
+
+def test_who_has_read_the_database_can_make_no_session(dashboard: Dashboard) -> None:
+    secrets = dashboard.engine.runtime.secrets
+    held = [one.event for one in dashboard.engine.runtime.keyring._keys.values()]
+    for guess in (held[0].id, held[0].digest.hex(), ""):
+        forged = seal_session(secrets[max(secrets)], Session(2000, guess))
+        assert dashboard.engine.session_caller(forged, 999.0) is None
 
 
 def test_signing_out_forgets_the_session(dashboard: Dashboard) -> None:

@@ -11,7 +11,7 @@ from foretell import protocol
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.protocol import Accepted, Draft
 from foretell.service.model.decision_id import LAST_SECRET
-from foretell.service.model.errors import Conflict, NotFound, Unauthorized, Unusable
+from foretell.service.model.errors import Conflict, NotFound, Unusable
 from foretell.service.model.events import (
     SERVER,
     AnyEvent,
@@ -24,7 +24,7 @@ from foretell.service.model.events import (
     moment,
 )
 from foretell.service.model.keys import Caller, is_lasting_admin, key_event, new_key
-from foretell.service.model.sessions import form_token, is_signed, new_session, parse_session
+from foretell.service.model.sessions import Session, form_token, open_session, seal_session
 from foretell.service.model.timestamps import format_timestamp, parse_timestamp
 
 
@@ -86,22 +86,16 @@ class Access:
         """List the valid keys, without their secrets."""
         return self.runtime.keyring.views(moment(self.runtime.log.now()))
 
-    def open_session(self, caller: Caller, until: int) -> str:
-        """Return the session of a browser whose user has shown this key."""
-        found = self.runtime.keyring.caller_of(caller.author.id)
-        if found is None:
-            raise Unauthorized("the key is not valid any more: ask for a new one")
-        return new_session(self._session_secret(), caller.author.id, found[1], until)
+    def open_session(self, key: str, until: int) -> str:
+        """Return the session of a browser whose user has shown a key."""
+        return seal_session(self._session_secret(), Session(until, key))
 
-    def session_caller(self, written: str, now: float) -> Caller | None:
+    def session_caller(self, sealed: str, now: float) -> Caller | None:
         """Return whose session this is; None: it is over, its key is not valid, or it is forged."""
-        session = parse_session(written)
-        if session is None or now >= session.until or not self.runtime.secrets:
+        session = open_session(self._session_secret(), sealed) if self.runtime.secrets else None
+        if session is None or now >= session.until:
             return None
-        found = self.runtime.keyring.caller_of(session.key_id)
-        if found is None or not is_signed(session, self._session_secret(), found[1]):
-            return None
-        return self.runtime.unless_expired(found[0])
+        return self.runtime.identify(session.key)
 
     def form_token(self, session: str) -> str:
         """Return the token that every form of a session holds."""

@@ -90,13 +90,8 @@ class Runtime:
         """Return who sends a key, and what it may do; None for a key that is not valid."""
         caller = self.keyring.identify(key)
         if caller is not None and caller.expires is not None:
-            return self.unless_expired(caller)
+            return caller if moment(self.log.head()) < caller.expires else None
         return caller
-
-    def unless_expired(self, caller: Caller) -> Caller | None:
-        """Return a caller whose key is still valid; None if it has expired."""
-        valid = caller.expires is None or moment(self.log.head()) < caller.expires
-        return caller if valid else None
 
     def apply_server_event(self, record: Record) -> None:
         """Take a record about the server itself into the keys and secrets."""

@@ -119,14 +119,6 @@ class Keyring:
         self._used.add(held.event.id)
         return held.caller
 
-    def caller_of(self, key_id: str) -> tuple[Caller, bytes] | None:
-        """Return what a key may do, found by its id, and its digest; None for one not valid."""
-        for held in self._keys.values():
-            if held.event.id == key_id:
-                self._used.add(key_id)
-                return held.caller, held.event.digest
-        return None
-
     def note_uses(self, now: int) -> None:
         """Take a moment as that of all uses since the last call: a request looks at no clock."""
         self.last_used.update(dict.fromkeys(self._used, now))

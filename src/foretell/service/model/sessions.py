@@ -1,65 +1,73 @@
-"""Sessions of a browser: a signed text that stands for a key, and for nothing once it is revoked.
+"""Sessions of a browser: a key, sealed so that only the service can open it, and for a time.
 
-The text holds the id of the key, until when it is valid, and a signature made with the service's
-secret and the key's digest. So nothing is stored, a restart signs nobody out, and a session ends
-with its key, with its time, or when the secret is changed.
+Nothing is stored, so a restart signs nobody out; and since the key itself is inside, a session ends
+when its key is revoked or expires, and whoever has read the database, which holds digests of keys
+alone, can make none. It also ends when the service's secret is changed.
+
+The seal is encryption in counter mode with HMAC-SHA256 as the cipher, then a MAC over all of it.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import hmac
 import secrets
 from typing import NamedTuple
 
-_SESSION, _FORM = b"foretell session", b"foretell form"
+_NONCE, _TAG, _BLOCK = 16, 32, 32
+"""Bytes of the parts of a session, and of one block of the cipher."""
 
 
 class Session(NamedTuple):
-    """What a session says, before anybody has checked its signature."""
+    """What a sealed session holds."""
 
-    key_id: str
     until: int
     """Seconds of the wall clock from which on it is not valid."""
-    text: str
-    """What was signed."""
-    signature: str
+    key: str
 
 
-def new_session(secret: bytes, key_id: str, digest: bytes, until: int) -> str:
-    """Return the text of a new session.
+def seal_session(secret: bytes, session: Session) -> str:
+    """Return a session as a text for a cookie.
 
-    >>> text = new_session(b"secret", "0123456789ab", b"digest", 1_800_000_000)
-    >>> session = parse_session(text)
-    >>> session.key_id, session.until, is_signed(session, b"secret", b"digest")
-    ('0123456789ab', 1800000000, True)
-    >>> is_signed(session, b"secret", b"of another key")
-    False
+    >>> sealed = seal_session(b"secret", Session(1_800_000_000, "ftk_a-key"))
+    >>> open_session(b"secret", sealed)
+    Session(until=1800000000, key='ftk_a-key')
+    >>> open_session(b"another", sealed), open_session(b"secret", "nonsense"), "ftk" in sealed
+    (None, None, False)
     """
-    text = f"{key_id}.{until}.{secrets.token_hex(8)}"
-    return f"{text}.{_sign(secret, _SESSION + digest, text)}"
+    nonce = secrets.token_bytes(_NONCE)
+    plain = f"{session.until}:{session.key}".encode()
+    boxed = nonce + _crypt(secret, nonce, plain)
+    return base64.urlsafe_b64encode(boxed + _mac(secret, b"session", boxed)).rstrip(b"=").decode()
 
 
-def parse_session(written: str) -> Session | None:
-    """Return what a session says; None for what is none."""
-    text, _, signature = written.rpartition(".")
-    parts = text.split(".")
-    if len(parts) != 3 or not (parts[1].isascii() and parts[1].isdigit() and len(parts[1]) < 16):
+def open_session(secret: bytes, sealed: str) -> Session | None:
+    """Return what a session holds; None for one that this service has not sealed."""
+    try:
+        whole = base64.urlsafe_b64decode(sealed.encode("ascii") + b"=" * (-len(sealed) % 4))
+    except (binascii.Error, UnicodeEncodeError):
         return None
-    return Session(parts[0], int(parts[1]), text, signature)
+    boxed, tag = whole[:-_TAG], whole[-_TAG:]
+    if len(boxed) <= _NONCE or not hmac.compare_digest(_mac(secret, b"session", boxed), tag):
+        return None
+    plain = _crypt(secret, boxed[:_NONCE], boxed[_NONCE:]).decode()
+    until, _, key = plain.partition(":")
+    return Session(int(until), key)
 
 
-def is_signed(session: Session, secret: bytes, digest: bytes) -> bool:
-    """Return whether the service has signed a session for this key."""
-    expected = _sign(secret, _SESSION + digest, session.text)
-    return hmac.compare_digest(expected.encode(), session.signature.encode())
-
-
-def form_token(secret: bytes, session: str) -> str:
+def form_token(secret: bytes, sealed: str) -> str:
     """Return what a form of this session holds, and what no other page can know."""
-    return _sign(secret, _FORM, session)
+    return _mac(secret, b"form", sealed.encode()).hex()
 
 
-def _sign(secret: bytes, purpose: bytes, text: str) -> str:
-    key = hashlib.sha256(purpose + secret).digest()
-    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+def _mac(secret: bytes, purpose: bytes, text: bytes) -> bytes:
+    return hmac.digest(hashlib.sha256(b"foretell " + purpose + secret).digest(), text, "sha256")
+
+
+def _crypt(secret: bytes, nonce: bytes, text: bytes) -> bytes:
+    """Encrypt a text, or decrypt it: the same stream of bytes is taken exclusive or."""
+    blocks = range(-(-len(text) // _BLOCK))
+    stream = b"".join(_mac(secret, b"cipher", nonce + bytes([block])) for block in blocks)
+    return bytes(one ^ other for one, other in zip(text, stream, strict=False))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from foretell import protocol
 from foretell.pages import render
 from foretell.service.engine import Engine
 from foretell.service.http.responses import Response
+from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import NotFound
 from foretell.service.model.events import SLOTS
 from foretell.service.model.stretches import SECOND
@@ -178,7 +180,7 @@ async def _latest_decisions(engine: Engine, name: str) -> list[protocol.RecordVi
     head, found = engine.runtime.log.head(), []
     for power in range(9):
         after = max(0, head - 10**power * 1_000_000 * SLOTS)
-        found = (await engine.record_page(name, after, 1000, "decision")).events
+        found = await _records(engine, name, after, "decision")
         if len(found) >= LATEST_DECISIONS or not after:
             break
     return found[: -LATEST_DECISIONS - 1 : -1]
@@ -186,8 +188,16 @@ async def _latest_decisions(engine: Engine, name: str) -> list[protocol.RecordVi
 
 async def _history(engine: Engine, name: str) -> list[protocol.RecordView]:
     """Return who changed what, the newest first."""
-    page = await engine.record_page(name, 0, 1000, "configuration")
-    return page.events[: -LATEST_CHANGES - 1 : -1]
+    return (await _records(engine, name, 0, "configuration"))[: -LATEST_CHANGES - 1 : -1]
+
+
+async def _records(
+    engine: Engine, name: str, after: int, kind: protocol.RecordType
+) -> list[protocol.RecordView]:
+    """Return records of the log; none while it is closed, and the rest of the page is shown."""
+    with suppress(LogClosed):
+        return (await engine.record_page(name, after, 1000, kind)).events
+    return []
 
 
 def _refit(visit: Visit, name: str) -> dict[str, Any]:

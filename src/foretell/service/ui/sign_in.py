@@ -39,7 +39,7 @@ async def sign_in(visit: Visit) -> Response:
             f"scope read or admin."
         )
         return _ask(visit, wrong, 403)
-    session = visit.engine.open_session(caller, int(time.time()) + SESSION_SECONDS)
+    session = visit.engine.open_session(key, int(time.time()) + SESSION_SECONDS)
     to = visit.form.get("next", "")
     inside = to == HOME or to.startswith(HOME + "/")
     return redirect(to if inside else HOME, _cookie(visit, session, SESSION_SECONDS))
