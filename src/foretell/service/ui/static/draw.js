@@ -64,10 +64,10 @@ const furniture = (chart) => (plot) => {
   ctx.restore();
 };
 
-// Ages are marked in whole minutes, hours or days, at most six of them.
+// Ages are marked in whole minutes, hours or days, at most eight of them.
 const steps = [1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000];
 function ageTicks(plot, _, low, high) {
-  const step = steps.find((one) => (high - low) / one <= 6) ?? high;
+  const step = steps.find((one) => (high - low) / one <= 8) ?? high;
   return Array.from({ length: Math.floor(high / step) + 1 }, (_none, index) => index * step);
 }
 
