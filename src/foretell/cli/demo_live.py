@@ -55,7 +55,7 @@ def demo_live(host: str, port: int, rate: float, seed: int, db: str | None) -> N
                 "panel has something to say. Ctrl-C ends it."
             )
             sys.stdout.flush()
-            with suppress(KeyboardInterrupt):
+            with suppress(KeyboardInterrupt, asyncio.CancelledError):
                 asyncio.run(_play(url, key, rate, seed))
         finally:
             if server.poll() is None:
@@ -85,5 +85,9 @@ async def _play(url: str, key: str, rate: float, seed: int) -> None:
     from foretell.traffic.demo import play_demo
     from foretell.traffic.service import HttpService
 
+    playing = asyncio.current_task()
+    with suppress(NotImplementedError):  # not on Windows
+        stop = playing.cancel if playing is not None else sys.exit
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
     async with HttpService(url, key) as service:
         await play_demo(service, TIME_SCALE, rate, seed, lambda _name, _played: None)

@@ -29,7 +29,7 @@ CHANGE_AT, STOP_AT = 900, 1000
 """The decision from which on the laws are others, and the one after which no reward comes."""
 HOLDOUT = 0.25
 """More than a product would hold out: in a demonstration the uplift is to be seen soon."""
-SIGNAL_WINDOW, REWARD_WINDOW, LONG_WINDOW = 900.0, 3600.0, 3 * 86_400.0
+SIGNAL_WINDOW, REWARD_WINDOW, LONG_WINDOW = 1800.0, 3600.0, 3 * 86_400.0
 """Seconds of the server's clock; the last is that of the campaign that has only begun."""
 
 

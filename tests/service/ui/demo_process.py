@@ -25,7 +25,7 @@ EXPECTED = {
 class Demo:
     """`foretell demo-live`; its four campaigns go on until it is stopped."""
 
-    def __init__(self, seed: int, rate: int = 150) -> None:
+    def __init__(self, seed: int, rate: int = 120) -> None:
         """Start it, and wait until it says where it is."""
         command = [sys.executable, "-m", "foretell", "demo-live", "--port", "0"]
         self.process = subprocess.Popen(
