@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which then need n
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo serve test check browser faketime lint leaderboard bench bench-live bench-policies torture lock sbom clean
+.PHONY: help setup demo serve demo-live test check browser faketime lint leaderboard bench bench-live bench-policies torture lock sbom clean
 
 help: ## Say what can be made
 	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -33,6 +33,9 @@ demo: $(STAMP) ## Reproduce the paper; the report goes to out/report
 
 serve: $(STAMP) ## Start the decision service at port 8000, on foretell.db (FLAGS="--port 9000" sets more)
 	$(BIN)/foretell serve $(FLAGS)
+
+demo-live: $(STAMP) ## Start the service with four simulated campaigns, and say where its dashboard is
+	$(BIN)/foretell demo-live $(FLAGS)
 
 test: lint browser faketime ## Run every check and every test
 	$(BIN)/python -m pytest -q -n $(JOBS)

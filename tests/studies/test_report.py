@@ -5,21 +5,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Request
 
 from foretell.pages import render
 from foretell.studies.leaderboard.report import NumberCell
 from foretell.studies.paper import chosen_studies
 from foretell.studies.reproduce import run_studies
+from tests.browser import chromium
 
 pytestmark = [pytest.mark.compiled, pytest.mark.slow]
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
 
 def is_remote(request: Request) -> bool:
@@ -35,12 +33,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
-    assert found, "no Chromium: `make test` installs it on Debian, elsewhere install it by hand"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
+    with chromium() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import click
 
 from foretell.cli.backup import backup, restore
 from foretell.cli.bounds import bounds
+from foretell.cli.demo_live import demo_live
 from foretell.cli.evaluate import evaluate
 from foretell.cli.import_history import import_history
 from foretell.cli.keys import keys
@@ -40,6 +41,7 @@ for command in (
     backup,
     restore,
     simulate_traffic,
+    demo_live,
     version,
 ):
     cli.add_command(command)

@@ -37,6 +37,7 @@ from foretell.service.log.errors import LogClosed
 from foretell.service.logging import set_up_logging
 from foretell.service.model.keys import check_key
 from foretell.service.settings import ADMIN_KEY, Settings
+from foretell.service.ui import Site, ui_routes
 
 logger = logging.getLogger("foretell.service")
 
@@ -166,7 +167,8 @@ async def _serve(
             )
             _announce(Started(url, engine.first_key), started, settings.db)
 
-        server = stop.server = _Server(_config(engine, settings), settings, on_started)
+        config = _config(engine, settings, lambda: stop.requested)
+        server = stop.server = _Server(config, settings, on_started)
         if not stop.requested:
             await server.serve([listener])
     finally:
@@ -230,9 +232,14 @@ def _announce(server: Started, started: Callable[[Started], None], db: str) -> N
             )
 
 
-def _config(engine: Engine, settings: Settings) -> uvicorn.Config:
+def _config(
+    engine: Engine, settings: Settings, stopping: Callable[[], bool] = lambda: False
+) -> uvicorn.Config:
     limits, metrics = limits_of(settings), Metrics(engine.gauges)
-    web: AccessLogMiddleware | ShutdownMiddleware = ShutdownMiddleware(app(engine, limits, metrics))
+    pages = ui_routes(Site(engine, limits, metrics, stopping))
+    web: AccessLogMiddleware | ShutdownMiddleware = ShutdownMiddleware(
+        app(engine, limits, metrics, pages)
+    )
     if settings.access_log:
         web = AccessLogMiddleware(web)
     connections = connection_factory(limits, metrics, access_log=settings.access_log)

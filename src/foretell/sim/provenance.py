@@ -8,8 +8,6 @@ import shutil
 from functools import cache
 from pathlib import Path
 
-import platformdirs
-
 _PACKAGE = Path(__file__).parent.parent
 _PARTS = ("kernel.py", "types.py", "policies", "worlds", "sim")
 
@@ -71,4 +69,6 @@ def cache_folder(kind: str, extra: tuple[Path, ...] = ()) -> Path:
 
 def user_cache() -> Path:
     """Return the folder of this user's caches: on Linux $XDG_CACHE_HOME/foretell."""
+    import platformdirs  # of the lab's extra: a service that compiles nothing needs no cache
+
     return platformdirs.user_cache_path("foretell", appauthor=False)

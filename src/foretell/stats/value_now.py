@@ -61,7 +61,8 @@ def residual_deviation(prior: Floats, weight: Floats, rewards: Floats, sums: Flo
     own rewards, which is that of an action like it: not that of all rewards, as one that earns
     little also varies little.
     """
-    mean = (sums + AGRESTI) / (rewards + 2 * AGRESTI)
+    # sums may lie outside of what so few rewards can sum to, while corrections are under way
+    mean = np.clip((sums + AGRESTI) / (rewards + 2 * AGRESTI), 0.0, 1.0)
     own = mean * (1.0 - mean) / np.maximum(1.0, rewards)
     deviation: Floats = np.sqrt((1.0 - weight) ** 2 * prior + weight**2 * own)
     return deviation

@@ -23,7 +23,8 @@ from foretell.service.model.events import (
     SecretWithdrawn,
     moment,
 )
-from foretell.service.model.keys import is_lasting_admin, key_event, new_key
+from foretell.service.model.keys import Caller, is_lasting_admin, key_event, new_key
+from foretell.service.model.sessions import Session, form_token, open_session, seal_session
 from foretell.service.model.timestamps import format_timestamp, parse_timestamp
 
 
@@ -84,6 +85,24 @@ class Access:
     def keys(self) -> list[protocol.KeyView]:
         """List the valid keys, without their secrets."""
         return self.runtime.keyring.views(moment(self.runtime.log.now()))
+
+    def open_session(self, key: str, until: int) -> str:
+        """Return the session of a browser whose user has shown a key."""
+        return seal_session(self._session_secret(), Session(until, key))
+
+    def session_caller(self, sealed: str, now: float) -> Caller | None:
+        """Return whose session this is; None: it is over, its key is not valid, or it is forged."""
+        session = open_session(self._session_secret(), sealed) if self.runtime.secrets else None
+        if session is None or now >= session.until:
+            return None
+        return self.runtime.identify(session.key)
+
+    def form_token(self, session: str) -> str:
+        """Return the token that every form of a session holds."""
+        return form_token(self._session_secret(), session)
+
+    def _session_secret(self) -> bytes:
+        return self.runtime.secrets[max(self.runtime.secrets)]
 
     async def first_start(self, admin_key: str | None) -> str | None:
         """Make the first secret and the first key, where there are none; return that key."""

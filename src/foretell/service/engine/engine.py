@@ -84,6 +84,9 @@ class Engine:
         self.retire_secret = self.access.retire_secret
         self.secrets = self.access.secrets
         self.keys = self.access.keys
+        self.open_session = self.access.open_session
+        self.session_caller = self.access.session_caller
+        self.form_token = self.access.form_token
         self.report = self.queries.report
         self.validity = self.queries.validity
         self.timeseries = self.queries.timeseries
@@ -101,6 +104,11 @@ class Engine:
         self.scratch_folder = self.runtime.log.scratch_folder
         self.gauges = self.maintenance.gauges
         self.health = self.maintenance.health
+
+    @property
+    def time_scale(self) -> float:
+        """How many times as fast as the machine's clock log time runs: 1, but in a test."""
+        return self.runtime.log.time_scale
 
     @classmethod
     async def open(

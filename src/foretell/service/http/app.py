@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from time import perf_counter
@@ -36,15 +36,23 @@ class UnitConvertor(StringConvertor):
 register_url_convertor("unit", UnitConvertor())
 
 
-def app(engine: Engine, limits: Limits | None = None, metrics: Metrics | None = None) -> Router:
-    """Return the application that serves `engine`, which the caller opens and closes."""
+def app(
+    engine: Engine,
+    limits: Limits | None = None,
+    metrics: Metrics | None = None,
+    pages: Sequence[Route] = (),
+) -> Router:
+    """Return the application that serves `engine`, which the caller opens and closes.
+
+    `pages` are routes besides those of the API: the dashboard's.
+    """
     metrics = metrics or Metrics(engine.gauges)
     state = AppState(engine, limits or Limits(), metrics, _openapi, _docs_page)
     by_path: dict[str, list[Operation]] = {}
     for operation in OPERATIONS:
         by_path.setdefault(operation.path, []).append(operation)
     routes = [Route(path, Resource(listed, state)) for path, listed in by_path.items()]
-    router = Router(routes, redirect_slashes=False)
+    router = Router([*routes, *pages], redirect_slashes=False)
     router.default = _not_found(router.default, metrics.done("none"))
     return router
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from math import inf
 from typing import get_args
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -56,6 +57,17 @@ class Metrics(Collector):
     def done(self, operation: str) -> Callable[[int, float], None]:
         """Return a function that counts a request of an operation by its status and seconds."""
         return self._operations[operation].done
+
+    def quantiles(self, operation: str, shares: Sequence[float]) -> list[float | None]:
+        """Return the seconds within which these shares of an operation's requests were answered.
+
+        Each is the upper bound of its bucket; None where there was no request.
+        """
+        counts = list(accumulate(self._operations[operation].counts))
+        bounds = (*_BOUNDS, inf)
+        if not counts[-1]:
+            return [None] * len(shares)
+        return [bounds[bisect_left(counts, share * counts[-1])] for share in shares]
 
     def text(self) -> bytes:
         """Write everything down in Prometheus' text format."""

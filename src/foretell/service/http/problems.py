@@ -41,7 +41,12 @@ def problem_response(problem: RequestProblem, *headers: tuple[bytes, bytes]) -> 
 
 
 def error_response(error: Exception, operation: str, request_id: str | None = None) -> Response:
-    """Return the response to what was raised; what nobody foresaw is logged and not shown."""
+    """Return the response to what was raised."""
+    return problem_response(problem_of(error, operation, request_id))
+
+
+def problem_of(error: Exception, operation: str, request_id: str | None = None) -> RequestProblem:
+    """Return what was raised as a problem; what nobody foresaw is logged and not shown."""
     if isinstance(error, LogClosed):
         error = LogUnavailable(str(error))
     elif isinstance(error, NoRoom):
@@ -51,8 +56,8 @@ def error_response(error: Exception, operation: str, request_id: str | None = No
     if isinstance(error, RequestProblem):
         if error.status == 500:
             log_failure(error, operation, request_id)
-        return problem_response(error)
+        return error
     if isinstance(error, InvalidInput | UnknownName | DamagedFile):
-        return problem_response(Unusable(str(error)))
+        return Unusable(str(error))
     log_failure(error, operation, request_id)
-    return problem_response(Internal("the service failed at this request: its log says where"))
+    return Internal("the service failed at this request: its log says where")

@@ -1,0 +1,211 @@
+"""The page of one campaign: every panel, its sentence first, the numbers after it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from foretell import protocol
+from foretell.pages import render
+from foretell.service.engine import Engine
+from foretell.service.http.responses import Response
+from foretell.service.log.errors import LogClosed
+from foretell.service.model.errors import NotFound
+from foretell.service.model.events import SLOTS
+from foretell.service.model.stretches import SECOND
+from foretell.service.reports.periods import Asked
+from foretell.service.reports.words import span
+from foretell.service.ui import answers, charts, tables
+from foretell.service.ui.fleet_page import csv_response
+from foretell.service.ui.open_decisions import open_by_age
+from foretell.service.ui.statuses import shown
+from foretell.service.ui.tables import Numbers, shown_cell
+from foretell.service.ui.visit import Visit
+
+TABLE_ROWS, TABLE_COLUMNS = 14, 9
+"""Of the numbers behind a chart, the page shows so many; the CSV has all of them."""
+PERIODS = 40
+"""Into so many periods the life of a campaign is divided, at most twice as many are drawn."""
+LATEST_DECISIONS = 8
+LATEST_CHANGES = 30
+
+
+class CampaignReports(NamedTuple):
+    """All reports of a campaign, each from the call that answers the API."""
+
+    view: protocol.CampaignView
+    report: protocol.CampaignReport
+    validity: protocol.ValidityReport
+    series: protocol.Timeseries
+    signals: protocol.SignalTable
+    delays: protocol.DelayReport
+    changes: protocol.SignalChanges
+    evaluations: protocol.EvaluationList
+
+    @classmethod
+    async def of(cls, engine: Engine, name: str) -> CampaignReports:
+        """Ask the engine for all of them; charts have periods that hold enough to be drawn."""
+        view, report = engine.campaign(name), await engine.report(name)
+        lived = charts.seconds(report.log.as_of) - charts.seconds(view.created_at)
+        asked = Asked(width=max(SECOND, round(lived / PERIODS) * SECOND))
+        return cls(
+            view,
+            report,
+            await engine.validity(name),
+            await engine.timeseries(name, asked),
+            await engine.signals(name, asked),
+            await engine.delays(name),
+            await engine.changes(name),
+            engine.evaluations(name),
+        )
+
+    def numbers(self) -> dict[str, Numbers]:
+        """Return the numbers behind each picture, by the name of their CSV."""
+        found = (
+            tables.action_numbers(self.report),
+            tables.traffic_numbers(self.series),
+            tables.signal_numbers(self.signals),
+            tables.validity_numbers(self.validity),
+            tables.delay_numbers(self.delays),
+            tables.pending_numbers(self.report),
+            tables.uplift_numbers(self.series),
+            tables.evaluation_numbers(self.evaluations),
+        )
+        return {one.name: one for one in found}
+
+
+async def campaign_page(visit: Visit) -> Response:
+    """Show one campaign."""
+    name = visit.params["campaign"]
+
+    async def make() -> str:
+        found = await CampaignReports.of(visit.engine, name)
+        recent = await _latest_decisions(visit.engine, name)
+        history = await _history(visit.engine, name)
+        refit = _refit(visit, name)
+
+        def write() -> str:
+            more = {"latest": recent, "history": history, "may": visit.may_change, "refit": refit}
+            return render("campaign.html", **_context(found), **more)
+
+        return await asyncio.to_thread(write)
+
+    main = await visit.site.kept(("campaign", name, visit.may_change), make)
+    return visit.page(name, main, here="campaigns")
+
+
+async def campaign_csv(visit: Visit) -> Response:
+    """Send the numbers behind one picture."""
+    found = await CampaignReports.of(visit.engine, visit.params["campaign"])
+    numbers, name = found.numbers(), visit.params["table"]
+    if name not in numbers:
+        raise NotFound(f"there is no table {name!r}: there are {', '.join(sorted(numbers))}")
+    return csv_response(numbers[name])
+
+
+def _context(found: CampaignReports) -> dict[str, Any]:
+    """Return what the template shows."""
+    report, view = found.report, found.view
+    index = {one.action: number for number, one in enumerate(report.actions)}
+    ranked = sorted(report.actions, key=_rank)
+    rated = answers.best_actions(report)
+    using = _signal_value(found)
+    return found._asdict() | {
+        "now": report.log.as_of,
+        "index": index,
+        "ranked": ranked,
+        "rated": rated,
+        "scale": _scale(report),
+        "state": shown(report.status),
+        "verdict": shown(found.validity.verdict),
+        "word": view.reward_name or "rewards",
+        "actions_answer": answers.actions_answer(report),
+        "traffic_answer": answers.traffic_answer(report),
+        "pending_answer": answers.pending_answer(report),
+        "uplift_answer": answers.uplift_answer(report, view),
+        "policies_answer": answers.policies_answer(found.evaluations),
+        "using": using,
+        "signal_value_answer": answers.signal_value_answer(view, using),
+        "cells": _cells(found.validity),
+        "shown_signals": [one for one in view.signals if one != "none"] or view.signals,
+        "ages": open_by_age(found.series, view.reward_window),
+        "period": span(found.series.width),
+        "traffic_chart": charts.traffic_chart(found.series, found.changes),
+        "signal_charts": charts.signal_charts(
+            found.signals, found.changes, [one.action for one in ranked]
+        ),
+        "delay_chart": charts.delay_chart(found.delays),
+        "uplift_chart": charts.uplift_chart(found.series),
+        "numbers": {
+            name: one.latest(TABLE_ROWS, TABLE_COLUMNS) for name, one in found.numbers().items()
+        },
+        "cell": shown_cell,
+    }
+
+
+def _rank(action: protocol.ActionReport) -> tuple[bool, float, float, float]:
+    value = action.value.mean if action.value is not None else 0.0
+    return action.status == "retired", -(action.best or 0.0), -value, -(action.recent_share or 0.0)
+
+
+def _scale(report: protocol.CampaignReport) -> tuple[float, float]:
+    """Return the ends of the axis that all intervals of the actions share."""
+    ends = [0.0]
+    for one in report.actions:
+        for found in (one.observed, one.value):
+            if found is not None:
+                ends += [found.low, found.high]
+    low, high = min(ends), max(ends)
+    return low, high if high > low else low + 1.0
+
+
+def _cells(validity: protocol.ValidityReport) -> dict[tuple[str, str], protocol.ValidityCell]:
+    return {(one.action, one.signal): one for one in validity.cells}
+
+
+def _signal_value(found: CampaignReports) -> protocol.EvaluationResult | None:
+    """Return the latest evaluation of the policy that runs: with and without signals."""
+    own = found.report.policy.partition("(")[0]
+    done = [
+        one.result
+        for one in found.evaluations.evaluations
+        if one.result is not None and one.policy.partition("(")[0] == own
+    ]
+    return done[-1] if done else None
+
+
+async def _latest_decisions(engine: Engine, name: str) -> list[protocol.RecordView]:
+    """Return the last decisions, the newest first: those of a time that holds enough of them."""
+    head, found = engine.runtime.log.head(), []
+    for power in range(9):
+        after = max(0, head - 10**power * 1_000_000 * SLOTS)
+        found = await _records(engine, name, after, "decision")
+        if len(found) >= LATEST_DECISIONS or not after:
+            break
+    return found[: -LATEST_DECISIONS - 1 : -1]
+
+
+async def _history(engine: Engine, name: str) -> list[protocol.RecordView]:
+    """Return who changed what, the newest first."""
+    return (await _records(engine, name, 0, "configuration"))[: -LATEST_CHANGES - 1 : -1]
+
+
+async def _records(
+    engine: Engine, name: str, after: int, kind: protocol.RecordType
+) -> list[protocol.RecordView]:
+    """Return records of the log; none while it is closed, and the rest of the page is shown."""
+    with suppress(LogClosed):
+        return (await engine.record_page(name, after, 1000, kind)).events
+    return []
+
+
+def _refit(visit: Visit, name: str) -> dict[str, Any]:
+    """Return how far a refit is, or why the last one that was asked for here failed."""
+    active, task = visit.engine.runtime.look_up(name), visit.site.refits.get(name)
+    failed = task is not None and task.done() and not task.cancelled() and task.exception()
+    return {
+        "running": active.refitting,
+        "share": active.refit_share,
+        "failed": str(failed) if failed else "",
+    }

@@ -1,0 +1,124 @@
+"""Numbers and times as the pages write them; the filters of the templates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from foretell import protocol
+from foretell.service.model.timestamps import parse_timestamp
+from foretell.service.reports.words import MINUS, SPACE, ago, chance, day_and_time, percent, span
+
+NONE = "–"
+COLOURS = 7
+"""Actions have so many colours; all from the last on share it, and their names tell them apart."""
+
+
+def reward(number: float | None) -> str:
+    """Return a reward with three decimals, as the API has it, rounded.
+
+    >>> reward(0.0514), reward(-0.0514), reward(None)
+    ('0.051', '−0.051', '–')
+    """
+    if number is None:
+        return NONE
+    text = f"{abs(number):,.3f}"
+    return MINUS + text if number < 0 and float(text.replace(",", "")) else text
+
+
+def signed(number: float | None) -> str:
+    """Return a difference of rewards with its sign.
+
+    >>> signed(0.0514), signed(-0.02)
+    ('+0.051', '−0.020')
+    """
+    return NONE if number is None else ("+" if number > 0 else "") + reward(number)
+
+
+def interval(found: protocol.RewardInterval | protocol.Interval | None) -> str:
+    """Return the two ends of an interval.
+
+    >>> interval(protocol.RewardInterval(0.5, 0.4, 0.6))
+    '[0.400, 0.600]'
+    """
+    return "" if found is None else f"[{reward(found.low)}, {reward(found.high)}]"
+
+
+def count(number: float) -> str:
+    """Return a count, with commas.
+
+    >>> count(18016)
+    '18,016'
+    """
+    return f"{number:,.0f}"
+
+
+def evidence(e_value: float) -> str:
+    """Return an e-value, which may be huge or tiny.
+
+    >>> evidence(0.002), evidence(3.21), evidence(7e63), evidence(math.inf)
+    ('below 0.01', '3.2', 'over 10^12', 'over 10^12')
+    """
+    if e_value < 0.01:
+        return "below 0.01"
+    return "over 10^12" if e_value >= 1e12 else f"{e_value:,.{1 if e_value < 100 else 0}f}"
+
+
+def when(text: str | None, now: str | None = None) -> str:
+    """Return a time of the API as a day and a time in UTC.
+
+    >>> when("2023-11-14T22:13:20Z", "2023-11-15T00:00:00Z"), when(None)
+    ('Tue 14 Nov, 22:13', 'never')
+    """
+    at = None if text is None else parse_timestamp(text)
+    return "never" if at is None else day_and_time(at, parse_timestamp(now) if now else None)
+
+
+def age(text: str | None, now: str) -> str:
+    """Return how long ago something was.
+
+    >>> age("2023-11-14T22:13:20Z", "2023-11-14T22:13:24Z"), age(None, "2023-11-14T22:13:24Z")
+    ('4 seconds ago', 'never')
+    """
+    at, until = None if text is None else parse_timestamp(text), parse_timestamp(now)
+    if at is None or until is None:
+        return "never"
+    return ago(at, until).removeprefix("on ")
+
+
+def milliseconds(seconds: float | None) -> str:
+    """Return a short time.
+
+    >>> milliseconds(0.0031).replace(SPACE, " "), milliseconds(None)
+    ('3.1 ms', '–')
+    """
+    if seconds is None:
+        return NONE
+    if math.isinf(seconds):
+        return f"over 10{SPACE}s"
+    return f"{1000 * seconds:,.{1 if seconds < 0.0995 else 0}f}{SPACE}ms"
+
+
+def colour(index: int) -> str:
+    """Return the number of an action's colour.
+
+    >>> colour(0), colour(5), colour(12)
+    ('1', '6', '7')
+    """
+    return str(min(index + 1, COLOURS))
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "reward": reward,
+    "signed": signed,
+    "interval": interval,
+    "count": count,
+    "evidence": evidence,
+    "when": when,
+    "age": age,
+    "milliseconds": milliseconds,
+    "colour": colour,
+    "percent": percent,
+    "chance": chance,
+    "span": span,
+}

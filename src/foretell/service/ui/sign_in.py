@@ -1,0 +1,64 @@
+"""Signing in with a key, and out again.
+
+The key is sent once, in the body of a form. What the browser keeps is a session that no script can
+read and no other site can use.
+"""
+
+from __future__ import annotations
+
+import time
+
+from foretell.pages import render
+from foretell.service.http.responses import Response
+from foretell.service.ui.visit import COOKIE, Visit, redirect
+
+SESSION_SECONDS = 12 * 3600
+HOME = "/ui"
+
+
+async def sign_in_page(visit: Visit) -> Response:
+    """Ask for a key."""
+    if visit.caller is not None:
+        return redirect(HOME)
+    return _ask(visit, "", 200)
+
+
+async def sign_in(visit: Visit) -> Response:
+    """Open a session for whoever has sent a valid key."""
+    key = visit.form.get("key", "").strip()
+    caller = visit.engine.identify(key) if key.isascii() else None
+    if caller is None:
+        wrong = (
+            "This key is not known here, or it has expired. Ask whoever runs the service for "
+            "a new one."
+        )
+        return _ask(visit, wrong, 401)
+    if caller.scopes.isdisjoint({"read", "admin"}):
+        wrong = (
+            f"This key may {' and '.join(sorted(caller.scopes))}, not read. Use a key with the "
+            f"scope read or admin."
+        )
+        return _ask(visit, wrong, 403)
+    session = visit.engine.open_session(key, int(time.time()) + SESSION_SECONDS)
+    to = visit.form.get("next", "")
+    inside = to == HOME or to.startswith(HOME + "/")
+    return redirect(to if inside else HOME, _cookie(visit, session, SESSION_SECONDS))
+
+
+async def sign_out(visit: Visit) -> Response:
+    """Let the browser forget its session."""
+    return redirect("/ui/sign-in", _cookie(visit, "", 0))
+
+
+def _ask(visit: Visit, wrong: str, status: int) -> Response:
+    to = visit.form.get("next", visit.query.get("next", ""))
+    main = render("sign_in.html", wrong=wrong, next=to)
+    return visit.page("Sign in", main, status)
+
+
+def _cookie(visit: Visit, session: str, seconds: int) -> tuple[bytes, bytes]:
+    headers = dict(visit.scope["headers"])
+    scheme = headers.get(b"x-forwarded-proto", visit.scope["scheme"].encode())
+    secure = "; Secure" if scheme == b"https" else ""
+    text = f"{COOKIE}={session}; Path=/ui; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+    return b"set-cookie", text.encode()

@@ -1,0 +1,82 @@
+// Follows the log: when the server says that it has moved, the page is read again, and what has
+// changed takes the place of what was there. Open details, focus and the chosen signal stay.
+import { drawCharts } from "./draw.js";
+
+const status = document.getElementById("live");
+const lost = document.getElementById("lost");
+let reading = false;
+let again = false;
+
+const say = (kind, words) => {
+  status.children[0].className = `lamp ${kind}`;
+  status.children[1].textContent = words;
+};
+
+const isOpen = (part) => [...part.querySelectorAll("details")].map((one) => one.open);
+
+function replace(part, fresh) {
+  const open = isOpen(part);
+  const focused = part.contains(document.activeElement) ? document.activeElement : null;
+  const place = focused ? [...part.querySelectorAll("a, button, input, summary")].indexOf(focused) : -1;
+  part.replaceChildren(...fresh.childNodes);
+  part.querySelectorAll("details").forEach((one, index) => { one.open = open[index] ?? false; });
+  if (place >= 0) part.querySelectorAll("a, button, input, summary")[place]?.focus({ preventScroll: true });
+  drawCharts(part);
+}
+
+const sources = new Map();
+for (const part of document.querySelectorAll("[data-live]")) sources.set(part.id, part.innerHTML);
+
+async function refresh() {
+  if (reading) { again = true; return; }
+  reading = true;
+  try {
+    const answer = await fetch(location.pathname, { cache: "no-store" });
+    if (answer.redirected || answer.status === 401 || answer.status === 403) { location.reload(); return; }
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const fresh of page.querySelectorAll("[data-live]")) {
+      const part = document.getElementById(fresh.id);
+      if (part && sources.get(fresh.id) !== fresh.innerHTML) {
+        sources.set(fresh.id, fresh.innerHTML);
+        replace(part, fresh);
+      }
+    }
+    document.dispatchEvent(new CustomEvent("refreshed"));
+  } catch {
+    // the stream says when the server is there again
+  } finally {
+    reading = false;
+    if (again) { again = false; refresh(); }
+  }
+}
+
+function follow() {
+  const stream = new EventSource("/ui/stream");
+  let failed = false;
+  const heard = (event) => {
+    const now = JSON.parse(event.data).now;
+    say("good", `Live, ${now.slice(11, 19)} UTC`);
+  };
+  stream.addEventListener("open", () => {
+    say("good", "Live");
+    lost.hidden = true;
+    if (failed) refresh();
+    failed = false;
+  });
+  stream.addEventListener("moved", (event) => { heard(event); refresh(); });
+  stream.addEventListener("beat", heard);
+  stream.addEventListener("error", () => {
+    failed = true;
+    say("bad", "Connection lost");
+    lost.hidden = false;
+    if (stream.readyState === EventSource.CLOSED) { // refused, not cut: ask again, or for a key
+      setTimeout(() => { refresh(); follow(); }, 2000);
+    }
+  });
+}
+
+drawCharts(document);
+document.addEventListener("theme", () => drawCharts(document));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(document));
+follow();

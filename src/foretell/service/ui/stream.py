@@ -1,0 +1,80 @@
+"""Server-sent events: a page is told when the log has moved, and then reads itself again.
+
+One task looks at the log for all pages that are open, so that many of them cost as much as one. A
+browser that has lost the connection connects again by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+
+from foretell.service.engine import Engine
+from foretell.service.http.responses import encode
+from foretell.service.model.errors import Overloaded
+from foretell.service.model.events import moment
+from foretell.service.model.timestamps import format_timestamp
+
+LOOK_SECONDS = 0.5
+"""Seconds between two looks at the log."""
+TELL_LOOKS = 6
+"""Looks after which a page is told again that the log has moved."""
+BEAT_LOOKS = 20
+"""Looks after which a page is told the time though nothing has moved."""
+MOST_STREAMS = 500
+"""Pages that can be open at once."""
+RETRY = b"retry: 1000\n\n"
+"""After so many milliseconds a browser connects again."""
+
+
+class LogPulse:
+    """Tells every open page that there is something new."""
+
+    def __init__(self, engine: Engine, stopping: Callable[[], bool]) -> None:
+        """Follow the log of an engine until the server stops."""
+        self._engine = engine
+        self._stopping = stopping
+        self._looking: asyncio.Task[None] | None = None
+        self._looked = asyncio.Event()
+        self.open = 0
+        """Pages that are open."""
+
+    async def events(self) -> AsyncGenerator[bytes]:
+        """Yield the events of one page."""
+        if self.open >= MOST_STREAMS:
+            raise Overloaded(f"{self.open} pages are open, and no more can be: close one")
+        self.open += 1
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        try:
+            yield RETRY
+            seen, looks = self._position(), TELL_LOOKS
+            while not self._stopping():
+                now = self._position()
+                if now != seen and looks >= TELL_LOOKS:
+                    seen, looks = now, 0
+                    yield self._event("moved")
+                elif looks >= BEAT_LOOKS:
+                    looks = 0
+                    yield self._event("beat")
+                await self._looked.wait()
+                looks += 1
+        finally:
+            self.open -= 1
+
+    async def _look(self) -> None:
+        """Wake every stream now and then, while there is one."""
+        while self.open:
+            await asyncio.sleep(LOOK_SECONDS)
+            woken, self._looked = self._looked, asyncio.Event()
+            woken.set()
+
+    def _position(self) -> tuple[int, str | None, int]:
+        """Return what changes when a page has something new to show."""
+        runtime = self._engine.runtime
+        refit = sum(int(1000 * one.refit_share) for one in runtime.by_number.values())
+        return runtime.log.head(), runtime.closed, refit
+
+    def _event(self, kind: str) -> bytes:
+        now = format_timestamp(moment(self._engine.runtime.log.head()))
+        return b"event: %s\ndata: %s\n\n" % (kind.encode(), encode({"now": now}))

@@ -1,0 +1,129 @@
+"""A request of a browser, and the answers that it can be given."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from starlette.types import Receive, Scope
+
+from foretell.pages import render
+from foretell.service.engine import Engine
+from foretell.service.http.responses import Response
+from foretell.service.model.events import Author
+from foretell.service.model.keys import Caller
+from foretell.service.ui.banners import banners
+from foretell.service.ui.site import Site
+
+COOKIE = "foretell_session"
+HTML = b"text/html; charset=utf-8"
+PAGE_HEADERS = (
+    (
+        b"content-security-policy",
+        (
+            b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+            b"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        ),
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+
+
+class Visit(NamedTuple):
+    """One request; `caller` is whose session it is, None before somebody has signed in."""
+
+    site: Site
+    params: Mapping[str, str]
+    query: Mapping[str, str]
+    form: Mapping[str, str]
+    scope: Scope
+    receive: Receive
+    caller: Caller | None
+    session: str
+
+    @property
+    def engine(self) -> Engine:
+        """The engine."""
+        return self.site.engine
+
+    @property
+    def author(self) -> Author | None:
+        """What the log calls the key, if it changes something."""
+        return None if self.caller is None else self.caller.author
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the key may change something."""
+        return self.caller is not None and "admin" in self.caller.scopes
+
+    def may_use(self, campaign: str) -> bool:
+        """Return whether a campaign is one that the key is for."""
+        return self.caller is not None and self.caller.may_use(campaign)
+
+    def page(
+        self,
+        title: str,
+        main: str,
+        status: int = 200,
+        here: str = "",
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> Response:
+        """Return a page around what it has to say; `here` is its part of the site."""
+        runtime = self.engine.runtime
+        text = render(
+            "frame.html",
+            title=title,
+            main=main,
+            here=here,
+            live=here in {"campaigns", "operations"},
+            banners=banners(self.engine),
+            head=runtime.log.head(),
+            caller=self.caller,
+            may_change=self.may_change,
+            token=self.engine.form_token(self.session) if self.session else "",
+        )
+        return Response(status, text.encode(), (*PAGE_HEADERS, *headers), HTML)
+
+    def form_page(
+        self, template: str, title: str, status: int = 200, here: str = "", **values: Any
+    ) -> Response:
+        """Return a page with a form, which holds the token of this session."""
+        token = self.engine.form_token(self.session) if self.session else ""
+        return self.page(title, render(template, token=token, **values), status, here)
+
+
+PageHandler = Callable[[Visit], Awaitable[Response]]
+
+
+def redirect(to: str, *headers: tuple[bytes, bytes]) -> Response:
+    """Return a redirection that is then read with GET."""
+    return Response(303, b"", ((b"location", to.encode()), *headers), HTML)
+
+
+def campaign_address(name: str, part: str = "") -> str:
+    """Return the address of a campaign's page."""
+    return f"/ui/campaigns/{quote(name)}{part}"
+
+
+def session_of(headers: Mapping[bytes, bytes]) -> str:
+    """Return the session that a browser has sent, or nothing."""
+    cookies: SimpleCookie = SimpleCookie()
+    try:
+        cookies.load(headers.get(b"cookie", b"").decode("latin-1"))
+    except CookieError:
+        return ""
+    return cookies[COOKIE].value if COOKIE in cookies else ""
+
+
+def is_from_here(headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether a form was sent by a page of this site, as far as the browser says."""
+    site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
+    if site is not None and site not in {b"same-origin", b"none"}:
+        return False
+    if origin is None:
+        return True
+    return urlsplit(origin.decode("latin-1")).netloc == headers.get(b"host", b"").decode("latin-1")

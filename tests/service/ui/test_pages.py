@@ -1,0 +1,250 @@
+"""Pages: they show the numbers of the API, refuse what it refuses, and say what they will do."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from foretell import protocol
+from foretell.service.engine import Engine
+from foretell.service.ui.formats import FILTERS
+from tests.service.ui.dashboard import CAMPAIGN, Dashboard, words
+
+reward, interval, count = FILTERS["reward"], FILTERS["interval"], FILTERS["count"]
+FORM = {
+    "name": "gift-finder",
+    "actions": "puzzles\r\nbooks",
+    "signals": "click\r\nwishlist",
+    "signals_ordered": "yes",
+    "signal_window": "1",
+    "signal_window_unit": "hours",
+    "reward_window": "7",
+    "reward_window_unit": "days",
+    "holdout": "10",
+    "explore": "2",
+    "reward_name": "orders",
+    "policy": "nsd-adaptive",
+    "status": "draft",
+}
+
+
+async def fill(engine: Engine) -> None:
+    """Let the campaign decide, and report all that comes of it."""
+    for number in range(80):
+        decided, _ = await engine.decide("hero", protocol.DecisionRequest())
+        signal = protocol.SignalReport("click" if number % 3 else "none")
+        await engine.feedback(decided.decision_id, signal)
+        await engine.feedback(decided.decision_id, protocol.RewardReport(float(number % 2)))
+
+
+@pytest.fixture
+def served(dashboard: Dashboard) -> Dashboard:
+    """Return a dashboard with a campaign in which something has happened, signed in."""
+    settled = {"signal_silence": "unknown", "reward_silence": "unknown", "holdout": 0.3}
+    dashboard.api("POST", "/campaigns", CAMPAIGN | settled)
+    dashboard.portal.call(fill, dashboard.engine)
+    dashboard.sign_in()
+    return dashboard
+
+
+def test_a_campaign_page_says_the_sentences_and_numbers_of_the_api(served: Dashboard) -> None:
+    shown = words(served.get("/ui/campaigns/hero").text)
+    report = served.api("GET", "/campaigns/hero/report")
+    assert report["sentence"] in shown
+    assert served.api("GET", "/campaigns/hero/validity")["sentence"] in shown
+    assert served.api("GET", "/campaigns/hero/delays")["sentence"] in shown
+    assert served.api("GET", "/campaigns/hero/changes")["sentence"] in shown
+    for action in report["actions"]:
+        assert f"n = {count(action['observed']['n'])}" in shown
+        for found in (action["observed"], action["value"]):
+            assert reward(found["mean"]) in shown
+            assert f"[{reward(found['low'])}, {reward(found['high'])}]" in shown
+    assert FILTERS["signed"](report["uplift"]["mean"]) in shown
+
+
+@pytest.mark.parametrize(
+    ("table", "report", "rows"),
+    [
+        ("actions", "report", lambda found: [
+            (one["action"], one["decisions"], one["share"], one["observed"]["mean"], one["best"])
+            for one in found["actions"]
+        ]),
+        ("validity", "validity", lambda found: [
+            (one["action"], one["signal"], one["mean"], one["low"], one["n"])
+            for one in found["cells"]
+        ]),
+        ("pending", "report", lambda found: list(found["counts"].items())),
+    ],
+)  # fmt: skip
+def test_a_csv_holds_every_digit_of_the_api(
+    table: str, report: str, rows: Any, served: Dashboard
+) -> None:
+    text = served.get(f"/ui/campaigns/hero/{table}.csv").text
+    cells = [set(row) for row in csv.reader(io.StringIO(text))][1:]
+    expected = rows(served.api("GET", f"/campaigns/hero/{report}"))
+    assert len(cells) == len(expected) > 0
+    for row, values in zip(cells, expected, strict=True):
+        assert {str(value) for value in values} <= row
+
+
+def test_every_csv_that_a_page_links_to_is_there(served: Dashboard) -> None:
+    tables = ("actions", "traffic", "signals", "validity", "delays", "pending", "uplift")
+    page = served.get("/ui/campaigns/hero").text
+    for table in tables:
+        link = f"/ui/campaigns/hero/{table}.csv"
+        assert f'href="{link}"' in page
+        assert served.get(link).headers["content-type"].startswith("text/csv")
+    assert served.get("/ui/campaigns/hero/secrets.csv").status_code == 404
+
+
+def test_the_page_of_a_decision_says_what_happened(served: Dashboard) -> None:
+    decided = served.api("POST", "/campaigns/hero/decisions", {})
+    path = f"/decisions/{decided['decision_id']}"
+    served.api("POST", f"{path}/signal", {"signal": "click", "event_id": "c-1"})
+    shown = words(served.get(f"/ui{path}").text)
+    assert f"{decided['action']} was chosen" in shown
+    assert "Signal: click" in shown
+    assert "Event c-1" in shown
+    assert reward(decided["propensity"]) in shown
+    assert served.get("/ui/decisions/unknown").status_code == 404
+
+
+def test_names_of_users_cannot_become_markup(dashboard: Dashboard) -> None:
+    dashboard.sign_in()
+    answer = dashboard.post("/ui/new-campaign", **FORM | {"name": "<script>alert(1)</script>"})
+    assert answer.status_code == 422
+    assert "<script>alert" not in answer.text
+
+
+REFUSED = (
+    ({"reward_window": "12", "reward_window_unit": "minutes"}, {"reward_window": 720.0}),
+    ({"actions": "puzzles"}, {"actions": ["puzzles"]}),
+    ({"name": "a b"}, {"name": "a b"}),
+    ({"holdout": "120"}, {"holdout": 1.2}),
+    ({"policy": "oracle-ucb"}, {"policy": "oracle-ucb"}),
+    ({"policy": "nsd-adaptiv"}, {"policy": "nsd-adaptiv"}),
+    ({"signal_window": "soon"}, {"signal_window": "soon"}),
+)
+"""What is typed into the wizard, and the same as a body of the API."""
+SOUND = {
+    "name": "gift-finder",
+    "actions": ["puzzles", "books"],
+    "signals": ["click", "wishlist"],
+    "signal_window": 3600.0,
+    "reward_window": 604800.0,
+    "holdout": 0.1,
+    "explore": 0.02,
+}
+
+
+def test_the_wizard_refuses_what_the_api_refuses_in_its_words(dashboard: Dashboard) -> None:
+    dashboard.sign_in()
+    for typed, body in REFUSED:
+        refused = dashboard.api("POST", "/campaigns", SOUND | body)
+        answer = dashboard.post("/ui/new-campaign", **FORM | typed)
+        assert answer.status_code == refused["status"] == 422
+        for one in refused["errors"]:
+            assert one["detail"] in words(answer.text)
+
+
+def test_a_campaign_is_made_once_it_was_shown_and_confirmed(served: Dashboard) -> None:
+    shown = served.post("/ui/new-campaign", **FORM)
+    assert shown.status_code == 200
+    assert "Make gift-finder?" in words(shown.text)
+    assert "orders within 7 days" in words(shown.text)
+    assert len(served.api("GET", "/campaigns")["campaigns"]) == 1
+    made = served.post("/ui/new-campaign", **FORM, confirmed="yes")
+    assert made.headers["location"] == "/ui/campaigns/gift-finder"
+    view = served.api("GET", "/campaigns/gift-finder")
+    assert view["status"] == "draft"
+    assert view["signals"] == ["none", "click", "wishlist"]
+    assert (view["signal_window"], view["reward_window"]) == (3600.0, 604800.0)
+    assert (view["holdout"], view["explore"], view["reward_name"]) == (0.1, 0.02, "orders")
+    again = served.post("/ui/new-campaign", **FORM, confirmed="yes")
+    assert again.status_code == 409
+    assert "names are never reused" in again.text
+
+
+def test_the_first_weeks_are_imagined_before_a_campaign_is_made(dashboard: Dashboard) -> None:
+    dashboard.sign_in()
+    asked = FORM | {"policy": "ts", "decisions_a_day": "20", "reward_window": "2"}
+    found = dashboard.client.get("/ui/first-weeks", params=asked)
+    assert found.status_code == 200
+    assert "more than an even split" in words(found.text)
+    assert "after 4 days" in words(found.text)
+    for wrong in ({"decisions_a_day": "many"}, {"actions": "one"}):
+        refused = dashboard.client.get("/ui/first-weeks", params=asked | wrong)
+        assert refused.status_code == 422
+    assert dashboard.api("GET", "/campaigns")["campaigns"] == []
+
+
+def test_every_change_says_what_it_does_and_is_done_by_whoever_is_signed_in(
+    served: Dashboard,
+) -> None:
+    path = "/ui/campaigns/hero"
+    for change, status in (("pause", "paused"), ("start", "running")):
+        assert "From now on" in served.get(f"{path}/change/{change}").text
+        assert served.post(f"{path}/change/{change}").status_code == 303
+        assert served.api("GET", "/campaigns/hero")["status"] == status
+    assert "can be chosen at once" in served.get(f"{path}/new-action").text
+    assert served.post(f"{path}/new-action", action="c").status_code == 303
+    assert [one["action"] for one in served.api("GET", "/campaigns/hero")["actions"]] == [*"abc"]
+    taken = served.post(f"{path}/new-action", action="c")
+    refused = served.api("POST", "/campaigns/hero/actions", {"action": "c"})
+    assert taken.status_code == refused["status"]
+    assert refused["detail"] in words(taken.text)
+    assert "reads the whole log" in served.get(f"{path}/policy").text
+    assert served.post(f"{path}/policy", policy="ucb").status_code == 303
+    assert served.api("GET", "/campaigns/hero")["policy"] == "ucb"
+    shown = words(served.get(path).text)
+    for record in served.api("GET", "/campaigns/hero/events?type=changed")["events"]:
+        assert record["body"]["by"]["name"] == "first"
+        assert record["body"]["sentence"] in shown
+
+
+def test_another_policy_is_tried_on_the_log(served: Dashboard) -> None:
+    path = "/ui/campaigns/hero/evaluation"
+    assert "Nothing is changed" in served.get(path).text
+    wrong = served.post(path, policy="nonsense")
+    refused = served.api("POST", "/campaigns/hero/evaluations", {"policy": "nonsense"})
+    assert refused["detail"] in words(wrong.text)
+    assert served.post(path, policy="ts").headers["location"].endswith("#policies")
+    evaluations = served.api("GET", "/campaigns/hero/evaluations")["evaluations"]
+    assert [one["policy"].partition("(")[0] for one in evaluations] == ["ts"]
+
+
+def test_while_the_log_is_closed_every_page_says_so_and_shows_what_was_known(
+    served: Dashboard,
+) -> None:
+    served.log.closed = "the disk is full"
+    for path in ("/ui", "/ui/campaigns/hero", "/ui/operations", "/ui/new-campaign"):
+        answer = served.get(path)
+        assert answer.status_code == 200
+        assert "The log is closed. Nothing is decided" in words(answer.text)
+        assert "the disk is full" in answer.text
+    refused = served.client.post(
+        "/ui/campaigns/hero/change/pause", data={"token": served.token("/ui")}
+    )
+    assert refused.status_code == 503
+    assert "the disk is full" in refused.text
+    served.log.closed = None
+    assert "The log is closed" not in served.get("/ui/operations").text
+
+
+def test_a_clock_that_differs_is_said_on_every_page(
+    served: Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "The clock differs" not in served.get("/ui").text
+    monkeypatch.setattr(
+        served.engine, "health", lambda: protocol.Health("ok", clock_ahead_seconds=90.0)
+    )
+    assert "clock is 90 seconds ahead of the log's time" in words(served.get("/ui").text)
+
+
+def test_a_page_that_does_not_exist_is_a_page(served: Dashboard) -> None:
+    answer = served.get("/ui/campaigns/heroo")
+    assert answer.status_code == 404
+    assert "did you mean 'hero'?" in words(answer.text)
