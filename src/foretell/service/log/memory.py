@@ -68,6 +68,11 @@ class MemoryLog(MemoryReader):
         """How many times as fast as the machine's clock log time runs."""
         return self._stamps.clock.scale
 
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may write the same log: none may."""
+        return False
+
     async def append(self, drafts: Sequence[Draft]) -> list[Written]:
         """Write records, in order, after others had their turn."""
         self._refuse_if_closed()
@@ -143,6 +148,16 @@ class MemoryLog(MemoryReader):
     def head(self) -> int:
         """Return the first seq that may still be used."""
         return self._stamps.head()
+
+    def note_seen(self, position: int) -> None:
+        """Do nothing: no other process writes this log."""
+
+    async def propagation_seconds(self) -> float:
+        """Return how long others may take to fold a record: there are none."""
+        return 0.0
+
+    async def seen_by_all(self, position: int) -> None:
+        """Do nothing: no other process writes this log."""
 
     @contextmanager
     def reader(self) -> Iterator[LogReader]:

@@ -63,6 +63,11 @@ class SqliteLog(SqliteReader):
         """How many times as fast as the machine's clock log time runs."""
         return self._stamps.clock.scale
 
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may write the same log: none may."""
+        return False
+
     async def append(self, drafts: Sequence[Draft]) -> list[Written]:
         """Write records, durable and in order; raise `LogClosed` if none of them was taken in."""
         written: list[Written] = await self._database.submit(drafts)
@@ -88,6 +93,16 @@ class SqliteLog(SqliteReader):
     def head(self) -> int:
         """Return the first seq that may still be used: all records below it are durable."""
         return self._stamps.head()
+
+    def note_seen(self, position: int) -> None:
+        """Do nothing: no other process writes this log."""
+
+    async def propagation_seconds(self) -> float:
+        """Return how long others may take to fold a record: there are none."""
+        return 0.0
+
+    async def seen_by_all(self, position: int) -> None:
+        """Do nothing: no other process writes this log."""
 
     @contextmanager
     def reader(self) -> Iterator[LogReader]:
