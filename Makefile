@@ -87,7 +87,7 @@ lock: $(STAMP) ## Make both locks again from pyproject.toml (UPGRADE=1 takes new
 	{ printf '%s\n' '$(LOCK_NOTE)'; cat .venv/$(LOCK); } > .venv/$(LOCK).new
 	cmp -s .venv/$(LOCK).new $(LOCK) || cp .venv/$(LOCK).new $(LOCK)
 	rm -f .venv/$(SERVE_LOCK)
-	$(COMPILE) --extra serve --extra client --extra parquet --no-annotate \
+	$(COMPILE) --extra serve --extra client --extra parquet --extra postgres --no-annotate \
 	  --constraint $(LOCK) --output-file .venv/$(SERVE_LOCK)
 	{ printf '%s\n' '$(SERVE_NOTE)'; cat .venv/$(SERVE_LOCK); } > .venv/$(SERVE_LOCK).new
 	cmp -s .venv/$(SERVE_LOCK).new $(SERVE_LOCK) || cp .venv/$(SERVE_LOCK).new $(SERVE_LOCK)

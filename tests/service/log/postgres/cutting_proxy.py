@@ -34,8 +34,9 @@ class CuttingProxy:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)
 
-    def cut(self, when: Cut, statement: bytes = b"\x00\x00\x00\x1f\x00") -> None:
+    def cut(self, when: Cut, statement: bytes) -> None:
         """Cut the connection of the next statement that has these bytes in what is sent."""
         self._armed = when, statement
 
@@ -65,8 +66,10 @@ class CuttingProxy:
         finally:
             self._tasks.discard(task)
             writer.transport.abort()
-            await asyncio.sleep(0.05)  # the server may be carrying the statement out
-            down.transport.abort()
+            try:
+                await asyncio.sleep(0.05)  # the server may be carrying the statement out
+            finally:
+                down.transport.abort()
 
     async def _pass_up(
         self,

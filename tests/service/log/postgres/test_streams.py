@@ -12,6 +12,7 @@ import pytest
 
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.postgres.log import PostgresLog
+from foretell.service.log.postgres.streams import read_open_streams, seal
 from foretell.service.log.protocol import Accepted, Draft, Duplicate, Taken
 from foretell.service.model.events import Record
 from tests.service.log.engines import (
@@ -25,9 +26,6 @@ from tests.service.log.engines import (
 )
 from tests.service.log.postgres.cutting_proxy import Cut, CuttingProxy
 from tests.service.log.postgres_server import QUICK, drop_database, made_database
-
-APPENDING = b"append record"
-"""What a test writes into a record, so that the proxy knows the statement."""
 
 
 @pytest.fixture
@@ -110,8 +108,7 @@ def test_the_nth_action_of_a_unit_is_given_by_one_process(dsn: str) -> None:
         async with opened(dsn, dsn) as logs:
             for n in range(20):
                 drafts = [
-                    Draft(1, decided(action=action), unit=b"u", unit_action=n)
-                    for action in (0, 1)
+                    Draft(1, decided(action=action), unit=b"u", unit_action=n) for action in (0, 1)
                 ]
                 found = await asyncio.gather(
                     *(log.append([draft]) for log, draft in zip(logs, drafts, strict=True))
@@ -153,25 +150,20 @@ def test_who_was_sealed_writes_nothing_until_it_has_read_what_the_others_wrote(d
             await decide(slow)
             before = slow.writer.stream.stream
             connection = await asyncpg.connect(dsn)
-            await connection.execute("BEGIN; SELECT 1 FROM foretell.streams FOR UPDATE")
-            await asyncio.sleep(0.05)
-            await connection.execute("ROLLBACK")
-            sealed = slow.writer.stream._replace(sealed=True)
-            await connection.execute(
-                "UPDATE foretell.streams SET sealed = true, checksum = $2 WHERE stream = $1",
-                sealed.stream,
-                sealed.checksum(),
-            )
+            sealed = False
+            while not sealed:
+                streams = await read_open_streams(connection)
+                sealed = await seal(connection, next(one for one in streams if one[0][0] == before))
             await connection.close()
             written = await decide(log)
             with pytest.raises(LogClosed):
-                while True:
-                    await decide(slow)
+                await decide(slow)
             await open_again(slow)
             assert written in seen
             assert slow.writer.stream.stream > before
             await decide(slow)
             following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
             assert slow.check().damage == []
 
     asyncio.run(law())
@@ -214,7 +206,7 @@ def test_while_the_server_is_away_nothing_is_taken_in_and_then_all_goes_on(
             await decide(log)
             items = await tail_until(log, 0, lambda records, _: len(records) == 2)
             assert items
-            assert log.check().damage == []
+            assert (await asyncio.to_thread(log.check)).damage == []
 
     asyncio.run(law())
 
@@ -298,6 +290,7 @@ def test_a_tail_without_a_watermark_is_found_out(
             late = await decide(behind)
             await asyncio.sleep(0.2)
             following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
             known = [one.seq for one in records]
             return known == sorted(known) and {number, late} <= set(known)
 

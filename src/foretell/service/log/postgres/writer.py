@@ -170,7 +170,7 @@ class Writer:
             except Sealed:
                 self._fail("this server was out of contact, and reads the log again")
                 self._drop_connection()
-            except (LogClosed, *PASSING) as error:
+            except (ForetellError, *PASSING) as error:
                 await self._lose_contact(error)
             except asyncio.CancelledError:
                 raise
