@@ -148,7 +148,7 @@ def test_who_was_sealed_writes_nothing_until_it_has_read_what_the_others_wrote(d
 
             following = asyncio.create_task(follow())
             await decide(slow)
-            before = slow.writer.stream.stream
+            before = slow.writer.own.row.stream
             connection = await asyncpg.connect(dsn)
             sealed = False
             while not sealed:
@@ -160,7 +160,7 @@ def test_who_was_sealed_writes_nothing_until_it_has_read_what_the_others_wrote(d
                 await decide(slow)
             await open_again(slow)
             assert written in seen
-            assert slow.writer.stream.stream > before
+            assert slow.writer.own.row.stream > before
             await decide(slow)
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
@@ -183,7 +183,7 @@ def test_a_record_whose_answer_was_lost_is_there_once(
                 assert (await other.by_key(1, [b"e:lost-%d-" % n]))[b"e:lost-%d-" % n] == record
             assert len(await read_all(other)) == 10
             assert other.check().damage == []
-            assert log.writer.retries >= 10
+            assert log.writer.own.retries >= 10
 
     asyncio.run(law())
 
@@ -216,7 +216,7 @@ def test_feedback_is_stamped_after_its_decision(dsn: str) -> None:
 
     async def law() -> None:
         async with opened(dsn, dsn) as (log, behind):
-            behind.writer.stamps.clock.skew -= 300_000
+            behind.writer.own.stamps.clock.skew -= 300_000
             for n in range(5):
                 number = await decide(log)
                 (record,) = await accepted(behind, feedback(1, number, f"e{n}"))
@@ -274,11 +274,11 @@ def test_a_tail_without_a_watermark_is_found_out(
 
     async def law() -> bool:
         async with opened(dsn, dsn) as (log, behind):
-            head = behind.writer.stamps.now()
+            head = behind.writer.own.stamps.now()
             if breaking is not None:
                 breaking(log)
             number = await decide(log)
-            behind.writer.stamps._next = head // 2048 + 1
+            behind.writer.own.stamps._next = head // 2048 + 1
             records: list[Record] = []
 
             async def follow() -> None:

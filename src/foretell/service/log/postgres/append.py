@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foretell.service.log.errors import Damaged
-from foretell.service.log.postgres.claimed import Claimed as Earlier
+from foretell.service.log.postgres.claimed import EarlierClaims
 from foretell.service.log.postgres.group import Group, Wanted
-from foretell.service.log.postgres.writer import Claimed, Job, Writer
+from foretell.service.log.postgres.own_stream import ClaimedBefore, OwnStream
+from foretell.service.log.postgres.writer import WriteJob
 from foretell.service.log.protocol import Accepted, Written
 from foretell.service.model.events import SLOTS, Decided
 
@@ -23,13 +24,13 @@ CLOSE = 1_000_000 * SLOTS
 class Appending:
     """The drafts of some calls, and what becomes of them."""
 
-    def __init__(self, writer: Writer, jobs: Sequence[Job]) -> None:
+    def __init__(self, own: OwnStream, jobs: Sequence[WriteJob]) -> None:
         """Begin with nothing answered."""
-        self._writer = writer
+        self._own = own
         self._jobs = jobs
         self._wanted = [Wanted(draft) for job in jobs for draft in job.drafts]
         self._results: list[Written | Damaged | None] = [None] * len(self._wanted)
-        self._earlier = Earlier({}, {})
+        self._earlier = EarlierClaims({}, {})
 
     async def run(self) -> None:
         """Write all that can be written, and answer every call."""
@@ -60,7 +61,7 @@ class Appending:
 
     async def _write(self, indices: list[int]) -> None:
         """Write some drafts, and answer those that have lost."""
-        stamps, wanted = self._writer.stamps, self._wanted
+        stamps, wanted = self._own.stamps, self._wanted
         for about in (wanted[index].draft.decision for index in indices):
             if 0 < about - stamps.head() < CLOSE:
                 stamps.advance(about + 1)
@@ -68,14 +69,14 @@ class Appending:
         try:
             while indices:
                 drafts = [wanted[index] for index in indices]
-                group = self._writer.prepare(
+                group = self._own.prepare(
                     lambda stream, chain, some=drafts, given=seqs: Group(stream, chain, given, some)  # type: ignore[misc]
                 )
                 try:
-                    await self._writer.send(group)
+                    await self._own.send(group)
                     break
-                except Claimed:
-                    self._earlier = await Earlier.find(self._writer.connection, drafts)
+                except ClaimedBefore:
+                    self._earlier = await EarlierClaims.find(self._own.connection, drafts)
                     indices = self._answer(indices)
                     stamps.give_back(seqs[len(indices) :])
                     seqs = seqs[: len(indices)]
@@ -113,6 +114,6 @@ class Appending:
         return sorted(left)
 
 
-async def append_jobs(writer: Writer, jobs: Sequence[Job]) -> None:
+async def append_jobs(own: OwnStream, jobs: Sequence[WriteJob]) -> None:
     """Write the drafts of some calls, and answer each."""
-    await Appending(writer, jobs).run()
+    await Appending(own, jobs).run()

@@ -19,7 +19,7 @@ from foretell.service.log.postgres.group import CLAIMS_MODULUS, unit_claim
 from foretell.service.log.postgres.in_order import ORPHANED, Owners
 from foretell.service.log.postgres.rows import COLUMNS, row_of
 from foretell.service.log.postgres.settings import read_settings
-from foretell.service.log.postgres.streams import Stream, read_streams
+from foretell.service.log.postgres.streams import StreamRow, read_streams
 from foretell.service.log.protocol import LogCheck
 from foretell.service.log.record import StoredRow, claim_number, personal_is_sound, state_is_sound
 from foretell.service.model.events import SLOTS
@@ -113,7 +113,7 @@ class Checking:
         if not streams and self._count("events"):
             yield "the log does not end as it did: its streams are missing"
 
-    def _orphans(self, streams: list[Stream]) -> dict[int, list[int]]:
+    def _orphans(self, streams: list[StreamRow]) -> dict[int, list[int]]:
         """Return the records that no stream has written, by the stream whose chain each breaks."""
         found: dict[int, list[int]] = {}
         owners = Owners(streams)
@@ -128,7 +128,7 @@ class Checking:
                 found.setdefault(owner, []).append(row["seq"])
         return found
 
-    def _stream(self, stream: Stream, orphans: list[int]) -> Iterator[str]:
+    def _stream(self, stream: StreamRow, orphans: list[int]) -> Iterator[str]:
         rows = self._rows(
             f"SELECT {COLUMNS} FROM foretell.events WHERE "
             f"(seq BETWEEN $1 AND $2 AND (seq & {SLOTS - 1}) = $3) OR seq = ANY($4::bigint[]) "

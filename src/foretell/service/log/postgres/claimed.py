@@ -13,7 +13,7 @@ from foretell.service.log.record import record_of
 from foretell.service.model.events import Record
 
 
-class Claimed:
+class EarlierClaims:
     """The claims of some drafts that were made before, and by which records."""
 
     def __init__(
@@ -24,7 +24,7 @@ class Claimed:
         self._units = units
 
     @classmethod
-    async def find(cls, connection: Any, drafts: Sequence[Wanted]) -> Claimed:
+    async def find(cls, connection: Any, drafts: Sequence[Wanted]) -> EarlierClaims:
         """Look up all that some drafts claim."""
         claims = [claim for one in drafts for claim in one.claims]
         units = [one.unit_key for one in drafts if one.unit_key is not None]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from foretell.service.log.chain import Chain
-from foretell.service.log.postgres.streams import Stream
+from foretell.service.log.postgres.streams import StreamRow
 from foretell.service.log.protocol import Claim, Draft, UnitAction
 from foretell.service.log.record import (
     checksum_of,
@@ -46,9 +46,9 @@ class Group:
     """Drafts that are written together, all or none."""
 
     def __init__(
-        self, before: Stream, chain: Chain, seqs: Sequence[int], drafts: Sequence[Wanted]
+        self, before: StreamRow, chain: Chain, seqs: Sequence[int], drafts: Sequence[Wanted]
     ) -> None:
-        """Give each draft its seq, and link it to the ones before."""
+        """Stamp each draft, and link it to the ones before."""
         self.before = before
         self.chain = chain.copy()
         self.records: list[Record] = []
@@ -110,7 +110,7 @@ class Group:
         ]
 
 
-def head_arguments(before: Stream, after: Stream) -> tuple[Any, ...]:
+def head_arguments(before: StreamRow, after: StreamRow) -> tuple[Any, ...]:
     """Return what moves the head of a stream."""
     return (
         before.stream,

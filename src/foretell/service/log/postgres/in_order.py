@@ -9,7 +9,7 @@ from typing import Any
 from foretell.service.log.chain import LINK_EVERY, START, KeptLink, verified
 from foretell.service.log.errors import Damaged
 from foretell.service.log.postgres.rows import COLUMNS, row_of, slot_of
-from foretell.service.log.postgres.streams import Stream, read_streams
+from foretell.service.log.postgres.streams import StreamRow, read_streams
 from foretell.service.log.record import StoredRow
 from foretell.service.model.events import SLOTS, Record
 
@@ -24,9 +24,9 @@ ORPHANED = (
 class Owners:
     """Which stream has written a record: the one that had its slot then."""
 
-    def __init__(self, streams: Sequence[Stream]) -> None:
+    def __init__(self, streams: Sequence[StreamRow]) -> None:
         """Sort streams by their slots, and by when they were opened."""
-        self._by_slot: dict[int, list[Stream]] = {}
+        self._by_slot: dict[int, list[StreamRow]] = {}
         for stream in sorted(streams, key=lambda one: one.first):
             self._by_slot.setdefault(stream.slot, []).append(stream)
         self._last: int | None = min((one.stream for one in streams), default=None)
@@ -109,7 +109,7 @@ async def _read_links(
 
 
 async def _read_back(
-    connection: Any, streams: dict[int, Stream], first: int, after: int
+    connection: Any, streams: dict[int, StreamRow], first: int, after: int
 ) -> tuple[list[StoredRow], Owners]:
     """Return the records of streams since their last links, and those that nobody has written."""
     if first > after:

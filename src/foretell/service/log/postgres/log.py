@@ -24,13 +24,14 @@ from foretell.service.log.postgres.connection import (
 )
 from foretell.service.log.postgres.copies import back_up, put_in_place
 from foretell.service.log.postgres.log_clock import clock_of
+from foretell.service.log.postgres.own_stream import OwnStream
 from foretell.service.log.postgres.pool import LoopThread, Pool, loop_thread
-from foretell.service.log.postgres.settings import Timing, timing_of
+from foretell.service.log.postgres.settings import StreamTiming, timing_of
 from foretell.service.log.postgres.side_tables import PostgresReader
 from foretell.service.log.postgres.streams import read_open_streams, read_watermark
-from foretell.service.log.postgres.tail import Follower
-from foretell.service.log.postgres.watch import Watch
-from foretell.service.log.postgres.writer import Writer
+from foretell.service.log.postgres.tail import TailFollower
+from foretell.service.log.postgres.watch import StreamWatch
+from foretell.service.log.postgres.writer import StreamWriter
 from foretell.service.log.protocol import (
     Draft,
     LogCheck,
@@ -47,17 +48,20 @@ REPLACED = "the log was replaced by a copy: read it again"
 class PostgresLog(PostgresReader):
     """The log of one database, which other processes may write too; made by `open`."""
 
-    def __init__(self, pool: Pool, writer: Writer, watch: Watch, timing: Timing) -> None:
+    def __init__(
+        self, pool: Pool, writer: StreamWriter, watch: StreamWatch, timing: StreamTiming
+    ) -> None:
         """Put the parts together."""
         super().__init__(pool)
         self.restores = 0
         """How often a copy was put in place of the log, which must then be read again."""
         self.writer = writer
+        self._own = writer.own
         self.watch = watch
         self._timing = timing
-        self._followers: set[Follower] = set()
-        writer.append_jobs = partial(append_jobs, writer)
-        writer.on_commit = watch.wake
+        self._followers: set[TailFollower] = set()
+        writer.append_jobs = partial(append_jobs, writer.own)
+        writer.own.on_commit = watch.wake
         writer.on_reopened = self._read_up_to
         watch.on_moved = self._wake_followers
 
@@ -72,11 +76,12 @@ class PostgresLog(PostgresReader):
                 clock = await clock_of(connection, settings, dsn, time_scale)
             timing = timing_of(settings)
             pool = await Pool.open(dsn)
-            writer = Writer(dsn, clock, timing, f"{socket.gethostname()}:{os.getpid()}")
-            watch = Watch(dsn, timing, lambda: writer.stream.stream)
-            log = cls(pool, writer, watch, timing)
-            await writer.start(connection)
+            own = OwnStream(dsn, clock, timing, f"{socket.gethostname()}:{os.getpid()}")
+            watch = StreamWatch(dsn, timing, lambda: own.row.stream)
+            log = cls(pool, StreamWriter(own, timing), watch, timing)
+            await own.start(connection)
             await watch.start()
+            log.writer.start()
         except BaseException:
             connection.terminate()
             if watch is not None:
@@ -91,7 +96,7 @@ class PostgresLog(PostgresReader):
         """Why the log cannot be written now; None while it can."""
         if self.writer.closed is not None:
             return self.writer.closed
-        silent = monotonic() - self.writer.contact
+        silent = monotonic() - self._own.contact
         if silent > self._timing.lease_seconds:
             return f"the database has not answered for {silent:.0f} s"
         return None
@@ -99,7 +104,7 @@ class PostgresLog(PostgresReader):
     @property
     def time_scale(self) -> float:
         """How many times as fast as the machine's clock log time runs."""
-        return self.writer.stamps.clock.scale
+        return self._own.stamps.clock.scale
 
     @property
     def shared(self) -> bool:
@@ -113,7 +118,7 @@ class PostgresLog(PostgresReader):
 
     async def tail(self, after: int) -> AsyncIterator[Tail]:
         """Follow the log after a seq: an item for every commit, and while nothing comes, often."""
-        follower = Follower(after, self._pool, self.watch, self._timing)
+        follower = TailFollower(after, self._pool, self.watch, self._timing)
         self._followers.add(follower)
         try:
             while True:
@@ -125,7 +130,7 @@ class PostgresLog(PostgresReader):
 
     def now(self) -> int:
         """Return a seq for this moment, which no later record of this process will be below."""
-        now = self.writer.stamps.now()
+        now = self._own.stamps.now()
         if now > self.watch.watermark:
             self.writer.beat_soon()
         return now
@@ -136,20 +141,20 @@ class PostgresLog(PostgresReader):
 
     def note_seen(self, position: int) -> None:
         """Let the others know up to where this process has folded the log."""
-        self.writer.seen = max(self.writer.seen, position)
+        self._own.seen = max(self._own.seen, position)
 
     async def propagation_seconds(self) -> float:
         """Return how long others may take to fold a record: 0 where nobody else writes now."""
         async with self._pool.connection() as connection:
             streams = await read_open_streams(connection)
-        alone = all(one.stream.stream == self.writer.stream.stream for one in streams)
+        alone = all(one.stream.stream == self._own.row.stream for one in streams)
         return 0.0 if alone else 2 * self._timing.lease_seconds
 
     async def seen_by_all(self, position: int) -> None:
         """Wait until every process that writes has folded the log up to a seq."""
 
         def seen() -> bool:
-            own = self.writer.stream.stream
+            own = self._own.row.stream
             streams = self.watch.streams
             return all(one.stream.stream == own or one.seen >= position for one in streams)
 
@@ -167,7 +172,7 @@ class PostgresLog(PostgresReader):
 
     async def save_state(self, campaign: int, state: SavedState) -> None:
         """Keep a state; its position is not above the head, which is made durable before it."""
-        if self.writer.stream.head < state.position:
+        if self._own.row.head < state.position:
             await self.writer.submit(work=side_tables.move_head_to(state.position))
         await side_tables.save_state(self._pool, campaign, state)
 
@@ -195,10 +200,10 @@ class PostgresLog(PostgresReader):
     async def restore(self, copy: str) -> None:
         """Replace all that the log holds by a copy, once that is checked and written."""
 
-        async def work(writer: Writer) -> None:
-            await asyncio.to_thread(put_in_place, self._pool.dsn, copy, writer.stream.stream)
+        async def work(own: OwnStream) -> None:
+            await asyncio.to_thread(put_in_place, self._pool.dsn, copy, own.row.stream)
             self.restores += 1
-            await writer.open_another()
+            await own.open_another()
             for follower in self._followers:
                 follower.end(REPLACED)
 
@@ -208,7 +213,10 @@ class PostgresLog(PostgresReader):
         """Return the numbers that operators watch."""
         writer = self.writer
         return LogGauges(
-            writer.queued, writer.commits, writer.commit_seconds, writer.stamps.clock.ahead_seconds
+            writer.queued,
+            writer.commits,
+            writer.commit_seconds,
+            self._own.stamps.clock.ahead_seconds,
         )
 
     async def close(self, state_head: int = 0) -> None:

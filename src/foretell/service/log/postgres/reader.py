@@ -29,7 +29,7 @@ _RANK = (
 """How many decisions of its campaign come before one, counted from the last rank that was kept."""
 
 
-class RecordReader:
+class RecordQueries:
     """The records of one log."""
 
     def __init__(self, pool: Pool) -> None:

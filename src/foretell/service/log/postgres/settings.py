@@ -10,7 +10,7 @@ from foretell.service.log.errors import Damaged
 from foretell.service.log.record import row_checksum
 
 
-class Timing(NamedTuple):
+class StreamTiming(NamedTuple):
     """How often deciders look at each other, in seconds."""
 
     poll_seconds: float = 0.05
@@ -21,9 +21,11 @@ class Timing(NamedTuple):
     """After which a stream that has not moved is sealed."""
 
 
-def timing_of(settings: dict[str, Any]) -> Timing:
+def timing_of(settings: dict[str, Any]) -> StreamTiming:
     """Return the timing of a log, as it is set or else the default."""
-    return Timing(**{name: settings[name] for name in Timing._fields if name in settings})
+    return StreamTiming(
+        **{name: settings[name] for name in StreamTiming._fields if name in settings}
+    )
 
 
 async def read_settings(connection: Any) -> dict[str, Any]:

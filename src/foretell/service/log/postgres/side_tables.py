@@ -8,9 +8,10 @@ from functools import partial
 
 from foretell.service.log.errors import Damaged
 from foretell.service.log.postgres.group import CLAIMS_MODULUS, unit_claim
+from foretell.service.log.postgres.own_stream import OwnStream
 from foretell.service.log.postgres.pool import Pool
-from foretell.service.log.postgres.reader import RecordReader
-from foretell.service.log.postgres.writer import Work, Writer
+from foretell.service.log.postgres.reader import RecordQueries
+from foretell.service.log.postgres.writer import Work
 from foretell.service.log.protocol import SavedState
 from foretell.service.log.record import (
     claim_number,
@@ -22,7 +23,7 @@ from foretell.service.log.record import (
 logger = logging.getLogger("foretell.service")
 
 
-class PostgresReader(RecordReader):
+class PostgresReader(RecordQueries):
     """The records of one log, and the tables besides them."""
 
     async def context(self, decision: int) -> bytes:
@@ -97,10 +98,10 @@ async def save_state(pool: Pool, campaign: int, state: SavedState) -> None:
 def move_head_to(head: int) -> Work:
     """Return the work of making a head durable."""
 
-    async def work(writer: Writer) -> None:
-        writer.stamps.advance(head)
-        while writer.stream.head < head:
-            await writer.move_head(writer.stamps.now())
+    async def work(own: OwnStream) -> None:
+        own.stamps.advance(head)
+        while own.row.head < head:
+            await own.move_head(own.stamps.now())
 
     return work
 
@@ -110,9 +111,8 @@ def erase(campaign: int, unit: bytes) -> Work:
     return partial(_erase, campaign, unit)
 
 
-async def _erase(campaign: int, unit: bytes, writer: Writer) -> int:
-    connection, claims = writer.connection, writer.stream.claims
-    before = writer.stream
+async def _erase(campaign: int, unit: bytes, own: OwnStream) -> int:
+    connection, before, claims = own.connection, own.row, own.row.claims
     try:
         async with connection.transaction():
             for n, action, seq in await connection.fetch(
@@ -127,9 +127,9 @@ async def _erase(campaign: int, unit: bytes, writer: Writer) -> int:
                 campaign,
                 unit,
             )
-            await writer.move_head(writer.stamps.now(), claims % CLAIMS_MODULUS)
+            await own.move_head(own.stamps.now(), claims % CLAIMS_MODULUS)
     except BaseException:
-        writer.stream = before
+        own.row = before
         raise
     return len(erased)
 

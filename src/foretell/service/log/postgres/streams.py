@@ -21,7 +21,7 @@ from foretell.service.model.events import SLOTS, moment, stamp
 _COLUMNS = "stream, slot, head, first, last, records, link, claims, sealed"
 
 
-class Stream(NamedTuple):
+class StreamRow(NamedTuple):
     """What is known of a stream."""
 
     stream: int
@@ -48,20 +48,20 @@ class Stream(NamedTuple):
 class OpenStream(NamedTuple):
     """An open stream, as it was read."""
 
-    stream: Stream
+    stream: StreamRow
     seen: int
     beat: Any
 
 
-def stream_of(row: Any) -> Stream:
+def stream_of(row: Any) -> StreamRow:
     """Return a stream from its columns, or raise `Damaged`."""
-    stream = Stream(*tuple(row)[:9])
+    stream = StreamRow(*tuple(row)[:9])
     if stream.checksum() != row["checksum"]:
         raise Damaged("the end of the log, stored as", stream.head)
     return stream
 
 
-async def read_streams(connection: Any, condition: str = "true", *values: Any) -> list[Stream]:
+async def read_streams(connection: Any, condition: str = "true", *values: Any) -> list[StreamRow]:
     """Return streams, in the order of their numbers."""
     rows = await connection.fetch(
         f"SELECT {_COLUMNS}, checksum FROM foretell.streams WHERE {condition} ORDER BY stream",
@@ -86,7 +86,7 @@ async def read_watermark(connection: Any) -> int:
     return found or 0
 
 
-async def open_stream(connection: Any, clock: Clock, host: str) -> Stream:
+async def open_stream(connection: Any, clock: Clock, host: str) -> StreamRow:
     """Open a stream, in a slot that no open stream has."""
     stream = await _insert(connection, clock, host)
     highest = await connection.fetchval("SELECT max(head) FROM foretell.streams")
@@ -105,7 +105,7 @@ async def open_stream(connection: Any, clock: Clock, host: str) -> Stream:
     return opened
 
 
-async def _insert(connection: Any, clock: Clock, host: str) -> Stream:
+async def _insert(connection: Any, clock: Clock, host: str) -> StreamRow:
     while True:
         number = await connection.fetchval("SELECT max(stream) FROM foretell.streams")
         rows = await connection.fetch("SELECT slot FROM foretell.streams WHERE NOT sealed")
@@ -114,7 +114,7 @@ async def _insert(connection: Any, clock: Clock, host: str) -> Stream:
         if slot is None:
             raise LogClosed(f"all {SLOTS} streams of the log are open: stop some deciders")
         now = stamp(clock.now())
-        stream = Stream((number or 0) + 1, slot, now, now)
+        stream = StreamRow((number or 0) + 1, slot, now, now)
         try:
             await connection.execute(
                 f"INSERT INTO foretell.streams ({_COLUMNS}, checksum, seen, beat, host) "
@@ -142,7 +142,7 @@ async def seal(connection: Any, found: OpenStream) -> bool:
     return sealed is not None
 
 
-async def close_stream(connection: Any, stream: Stream, head: int) -> None:
+async def close_stream(connection: Any, stream: StreamRow, head: int) -> None:
     """Seal an own stream, with a head at least that high."""
     ended = stream._replace(head=max(stream.head, head), sealed=True)
     await connection.execute(
@@ -155,7 +155,7 @@ async def close_stream(connection: Any, stream: Stream, head: int) -> None:
     )
 
 
-async def read_own(connection: Any, number: int) -> Stream:
+async def read_own(connection: Any, number: int) -> StreamRow:
     """Return an own stream, after whatever still writes it for a connection that was lost."""
     row = await connection.fetchrow(
         f"SELECT {_COLUMNS}, checksum FROM foretell.streams WHERE stream = $1 FOR UPDATE", number

@@ -8,18 +8,18 @@ from contextlib import suppress
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.postgres.pool import Pool
 from foretell.service.log.postgres.rows import COLUMNS, row_of
-from foretell.service.log.postgres.settings import Timing
-from foretell.service.log.postgres.watch import Watch
+from foretell.service.log.postgres.settings import StreamTiming
+from foretell.service.log.postgres.watch import StreamWatch
 from foretell.service.log.protocol import Tail
 from foretell.service.log.record import record_of
 
 RECORDS_PER_READ = 1000
 
 
-class Follower:
+class TailFollower:
     """One that follows the log from a seq on."""
 
-    def __init__(self, after: int, pool: Pool, watch: Watch, timing: Timing) -> None:
+    def __init__(self, after: int, pool: Pool, watch: StreamWatch, timing: StreamTiming) -> None:
         """Begin at once with what is there."""
         self.done = 0
         """Up to where what was handed over has been dealt with."""

@@ -17,7 +17,7 @@ import asyncpg
 
 from foretell.errors import ForetellError
 from foretell.service.log.postgres.connection import PASSING, close_connection, connect
-from foretell.service.log.postgres.settings import Timing
+from foretell.service.log.postgres.settings import StreamTiming
 from foretell.service.log.postgres.streams import OpenStream, read_open_streams, seal
 
 logger = logging.getLogger("foretell.service")
@@ -27,11 +27,11 @@ RANK_SECONDS = 1.0
 """Seconds after which ranks are kept."""
 
 
-class Watch:
+class StreamWatch:
     """Looks at all open streams again and again."""
 
-    def __init__(self, dsn: str, timing: Timing, own: Callable[[], int]) -> None:
-        """Watch the streams of a database; `own` is the number of this process's stream."""
+    def __init__(self, dsn: str, timing: StreamTiming, own: Callable[[], int]) -> None:
+        """StreamWatch the streams of a database; `own` is the number of this process's stream."""
         self.watermark = 0
         """The seq below which the log is complete."""
         self.streams: list[OpenStream] = []
