@@ -34,7 +34,7 @@ from tests.model.recorder import recorders
 from tests.model.reference import Decision, FeedbackEvent, Reference, is_void
 from tests.model.stream import Life, Moment
 from tests.service import engine_driver
-from tests.service.engine_driver import SECOND, START, Served
+from tests.service.engine_driver import SECOND, START, Served, release_databases
 
 
 class LiveModel(RuleBasedStateMachine):
@@ -62,6 +62,7 @@ class LiveModel(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.served.__exit__()
         self.recorders.__exit__(None, None, None)
+        release_databases()
         shutil.rmtree(self.folder)
 
     @initialize(data=st.data(), signal=SILENCES, reward=SILENCES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.log.postgres_server import QUICK, drop_database, made_database
+from tests.service.log.postgres_server import QUICK, PostgresServer, drop_database, made_database
 from tests.service.server_process import CAMPAIGN, Server, foretell
 
 TIMING = QUICK | {"lease_seconds": 3.0}
@@ -214,3 +215,35 @@ def wait_for_rewards(server: Server, name: str, count: int) -> None:
             return
         assert time.monotonic() < deadline, report
         time.sleep(0.1)
+
+
+def test_while_the_database_is_away_a_server_says_what_it_would_choose(
+    tmp_path: Path, name: str
+) -> None:
+    """And goes on by itself when the database is back, with all that it has acknowledged."""
+    with tempfile.TemporaryDirectory(prefix="pg-") as folder, ExitStack() as stack:
+        database = PostgresServer(Path(folder), fsync="on")
+        database.make()
+        database.start()
+        stack.callback(database.stop)
+        (server,) = started(stack, tmp_path, database.dsn(), 1)
+        create(server, name)
+        decision = decide(server, name)["decision_id"]
+        ready = ask(server, "GET", "/readyz")
+        assert ready["deciders"] == 1
+        assert "the loss of that disk loses" in ready["durability"]
+        for crash in (signal.SIGQUIT, signal.SIGINT):
+            database.stop(crash)
+            status, problem = server.ask("POST", f"/v1/campaigns/{name}/decisions", {})
+            assert (status, problem["type"]) == (503, "urn:foretell:problem:log-closed")
+            assert problem["action"] in CAMPAIGN["actions"]
+            path = f"/v1/decisions/{decision}/reward"
+            assert server.ask("POST", path, {"value": 1.0, "event_id": "e"})[0] == 503
+            status, problem = server.ask("GET", "/readyz")
+            assert status == 503
+            assert "cannot be used now" in problem["detail"]
+            database.start()
+            statuses_until(server, name, 201)
+            assert ask(server, "GET", f"/v1/decisions/{decision}")["decision_id"] == decision
+        ask(server, "POST", path, {"value": 1.0, "event_id": "e"})
+        assert ask(server, "GET", "/readyz")["status"] == "ok"

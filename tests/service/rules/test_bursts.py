@@ -28,6 +28,7 @@ def burst(served: Served, decisions: int) -> Counter[str]:
     return found
 
 
+@pytest.mark.statistics
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "expensive"), [(name, False) for name in INDEX] + [("nsd-kl", True), ("ucb", True)]

@@ -23,6 +23,7 @@ from foretell.service.log.protocol import (
     Accepted,
     Draft,
     Duplicate,
+    LogCondition,
     LogGauges,
     LogReader,
     SavedState,
@@ -218,6 +219,10 @@ class MemoryLog(MemoryReader):
     def gauges(self) -> LogGauges:
         """Return the numbers that operators watch."""
         return LogGauges(0, self._commits, 0.0, self._stamps.clock.ahead_seconds)
+
+    def condition(self) -> LogCondition:
+        """Return who writes the log: this process alone."""
+        return LogCondition()
 
     async def close(self, state_head: int = 0) -> None:
         """Leave everything as it is, for whoever uses the object next."""

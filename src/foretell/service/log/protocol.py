@@ -108,6 +108,15 @@ class LogGauges(NamedTuple):
     """How far the wall clock is ahead of log time, while log time does not follow its step."""
 
 
+class LogCondition(NamedTuple):
+    """Who writes a log, and what it survives."""
+
+    writers: int = 1
+    """How many processes write it, this one included."""
+    durability: str = ""
+    """What an acknowledged record survives, in a sentence, where that is not this disk alone."""
+
+
 class LogCheck(NamedTuple):
     """What a check of a whole log has counted and found."""
 
@@ -259,6 +268,9 @@ class Log(LogReader, Protocol):
 
     def gauges(self) -> LogGauges:
         """Return the numbers that operators watch."""
+
+    def condition(self) -> LogCondition:
+        """Return who writes the log, and what it survives, as far as it was last known."""
 
     async def close(self, state_head: int = 0) -> None:
         """Write what is queued, and stop; the head is at least `state_head` then."""

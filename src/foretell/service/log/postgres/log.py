@@ -35,6 +35,7 @@ from foretell.service.log.postgres.writer import StreamWriter
 from foretell.service.log.protocol import (
     Draft,
     LogCheck,
+    LogCondition,
     LogGauges,
     LogReader,
     SavedState,
@@ -53,6 +54,7 @@ class PostgresLog(PostgresReader):
     ) -> None:
         """Put the parts together."""
         super().__init__(pool)
+        self.dsn = pool.dsn
         self.restores = 0
         """How often a copy was put in place of the log, which must then be read again."""
         self.writer = writer
@@ -167,7 +169,7 @@ class PostgresLog(PostgresReader):
     @contextmanager
     def reader(self) -> Iterator[LogReader]:
         """Open a reader for another thread, which sees what is durable by then."""
-        with open_postgres_reader(self._pool.dsn) as reader:
+        with open_postgres_reader(self.dsn) as reader:
             yield reader
 
     async def save_state(self, campaign: int, state: SavedState) -> None:
@@ -195,13 +197,13 @@ class PostgresLog(PostgresReader):
 
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the log to a file, while it is used."""
-        await asyncio.to_thread(back_up, self._pool.dsn, target)
+        await asyncio.to_thread(back_up, self.dsn, target)
 
     async def restore(self, copy: str) -> None:
         """Replace all that the log holds by a copy, once that is checked and written."""
 
         async def work(own: OwnStream) -> None:
-            await asyncio.to_thread(put_in_place, self._pool.dsn, copy, own.row.stream)
+            await asyncio.to_thread(put_in_place, self.dsn, copy, own.row.stream)
             self.restores += 1
             await own.open_another()
             for follower in self._followers:
@@ -218,6 +220,10 @@ class PostgresLog(PostgresReader):
             writer.commit_seconds,
             self._own.stamps.clock.ahead_seconds,
         )
+
+    def condition(self) -> LogCondition:
+        """Return who writes the log, and whether an acknowledged record survives the primary."""
+        return LogCondition(max(1, len(self.watch.streams)), self.watch.durability)
 
     async def close(self, state_head: int = 0) -> None:
         """Write what is queued, and stop; the head is at least `state_head` then."""

@@ -23,6 +23,15 @@ from foretell.service.log.postgres.streams import OpenStream, read_open_streams,
 logger = logging.getLogger("foretell.service")
 
 RETRY_SECONDS = 0.1
+STANDBY_SECONDS = 5.0
+"""Seconds after which it is asked again whether there is a synchronous standby."""
+SURVIVES = (
+    "an acknowledged record survives the loss of the primary: a synchronous standby has it too"
+)
+LOST = (
+    "an acknowledged record is on the disk of the primary alone: "
+    "the loss of that disk loses what no standby has yet"
+)
 RANK_SECONDS = 1.0
 """Seconds after which ranks are kept."""
 
@@ -37,6 +46,8 @@ class StreamWatch:
         self.streams: list[OpenStream] = []
         self.sealings = 0
         """How many streams of others this process has sealed."""
+        self.durability = ""
+        """Whether an acknowledged record survives the loss of the primary, in a sentence."""
         self.on_moved: Callable[[], None] = lambda: None
         self._dsn = dsn
         self._timing = timing
@@ -45,6 +56,7 @@ class StreamWatch:
         """For each stream of others its head and beat, and since when they have not changed."""
         self._looked = 0.0
         self._ranked = 0.0
+        self._asked = 0.0
         self._connection: Any = None
         self._wake = asyncio.Event()
         self._moved = asyncio.Condition()
@@ -104,6 +116,7 @@ class StreamWatch:
         self.on_moved()
         await self._seal_stopped()
         await self._keep_ranks()
+        await self._ask_durability()
 
     async def _seal_stopped(self) -> None:
         now, lease = monotonic(), self._timing.lease_seconds
@@ -123,6 +136,17 @@ class StreamWatch:
                 self.sealings += 1
                 logger.warning("stream %d has stopped, and is sealed", stream.stream)
                 self.wake()
+
+    async def _ask_durability(self) -> None:
+        """Find out now and then whether commits wait for a standby."""
+        now = monotonic()
+        if not self.durability or now - self._asked > STANDBY_SECONDS:
+            self._asked = now
+            waits = await self._connection.fetchval(
+                "SELECT current_setting('synchronous_standby_names') <> '' "
+                "AND current_setting('synchronous_commit') NOT IN ('off', 'local')"
+            )
+            self.durability = SURVIVES if waits else LOST
 
     async def _keep_ranks(self) -> None:
         """Keep ranks now and then; of all deciders the one with the oldest stream does it."""

@@ -189,7 +189,9 @@ class StreamWriter:
             self._serve_again()
 
     async def _lose_contact(self, error: BaseException) -> None:
-        self._fail(str(error) or type(error).__name__)
+        reason = str(error) or type(error).__name__
+        known = isinstance(error, ForetellError)
+        self._fail(reason if known else f"the database cannot be used now ({reason})")
         self.own.drop_connection()
         await asyncio.sleep(RETRY_SECONDS)
 

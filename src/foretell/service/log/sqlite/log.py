@@ -12,7 +12,15 @@ from tempfile import TemporaryDirectory
 import apsw
 
 from foretell.service.log.errors import LogClosed
-from foretell.service.log.protocol import Draft, LogGauges, LogReader, SavedState, Tail, Written
+from foretell.service.log.protocol import (
+    Draft,
+    LogCondition,
+    LogGauges,
+    LogReader,
+    SavedState,
+    Tail,
+    Written,
+)
 from foretell.service.log.sqlite import side_tables
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.database import Database
@@ -160,6 +168,10 @@ class SqliteLog(SqliteReader):
     def gauges(self) -> LogGauges:
         """Return the numbers that operators watch."""
         return LogGauges(*self._database.gauges, self._stamps.clock.ahead_seconds)
+
+    def condition(self) -> LogCondition:
+        """Return who writes the log: this process alone."""
+        return LogCondition()
 
     async def close(self, state_head: int = 0) -> None:
         """Write what is queued, and stop; the head is at least `state_head` then."""
