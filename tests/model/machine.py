@@ -346,7 +346,7 @@ class LiveModel(RuleBasedStateMachine):
         log = self.served.engine.runtime.log
         return {
             record.event.event_id: record.recorded_at
-            for record in self.served.run(log.records(0, log.head(), 100_000, 1))
+            for record in self.served.run(log.records(0, 1 << 62, 100_000, 1))
             if isinstance(record.event, Feedback)
         }
 

@@ -144,7 +144,9 @@ class Served:
         """
         assert seconds >= 0, "time only passes: set the wall clock instead"
         passed = round(seconds * SECOND)
-        now = max(self.machine.time, moment(self.engine.runtime.log.head())) + passed
+        log = self.engine.runtime.log
+        head = log.writer.own.stamps.head() if isinstance(log, PostgresLog) else log.head()
+        now = max(self.machine.time, moment(head)) + passed
         self.machine.time = now if passed % GRID else -(-now // GRID) * GRID
 
     def set_wall_clock(self, seconds: float) -> None:
