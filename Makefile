@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which then need n
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo serve demo-live test check browser faketime lint leaderboard bench bench-live bench-policies torture lock sbom clean
+.PHONY: help setup demo serve demo-live test check browser faketime postgres lint leaderboard bench bench-live bench-policies torture lock sbom clean
 
 help: ## Say what can be made
 	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -37,10 +37,10 @@ serve: $(STAMP) ## Start the decision service at port 8000, on foretell.db (FLAG
 demo-live: $(STAMP) ## Start the service with four simulated campaigns, and say where its dashboard is
 	$(BIN)/foretell demo-live $(FLAGS)
 
-test: lint browser faketime ## Run every check and every test
+test: lint browser faketime postgres ## Run every check and every test
 	$(BIN)/python -m pytest -q -n $(JOBS)
 
-check: lint ## The fast loop: every check, and the tests that neither compile nor take long
+check: lint postgres ## The fast loop: every check, and the tests that neither compile nor take long
 	$(BIN)/python -m pytest -m "not compiled and not slow" -q -n $(JOBS)
 
 browser: # the report is tested in a real one
@@ -55,6 +55,15 @@ faketime: # the clock of a real server is turned
 	  echo "Installing libfaketime for the tests of the clock"; \
 	  apt-get update -qq && apt-get install -qq --no-install-recommends libfaketime > /dev/null; } || { \
 	  echo "the tests need libfaketime: install it and call make test again" >&2; exit 1; }
+
+postgres: # the log in PostgreSQL is tested on a real server, which the tests start themselves
+	{ command -v postgres || ls $(foreach folder,/usr/lib/postgresql/* /usr/pgsql-*,$(folder)/bin/postgres); } \
+	  2> /dev/null | grep -q . || { \
+	  echo "Installing PostgreSQL for the tests of the log"; \
+	  apt-get update -qq && apt-get install -qq --no-install-recommends postgresql-common > /dev/null && \
+	  sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf && \
+	  apt-get install -qq --no-install-recommends postgresql > /dev/null; } || { \
+	  echo "the tests need PostgreSQL 14 or newer: install it and call make test again" >&2; exit 1; }
 
 lint: $(STAMP)
 	$(BIN)/ruff check --quiet
@@ -90,7 +99,7 @@ lock: $(STAMP) ## Make both locks again from pyproject.toml (UPGRADE=1 takes new
 	{ printf '%s\n' '$(LOCK_NOTE)'; cat .venv/$(LOCK); } > .venv/$(LOCK).new
 	cmp -s .venv/$(LOCK).new $(LOCK) || cp .venv/$(LOCK).new $(LOCK)
 	rm -f .venv/$(SERVE_LOCK)
-	$(COMPILE) --extra serve --extra client --extra parquet --no-annotate \
+	$(COMPILE) --extra serve --extra client --extra parquet --extra postgres --no-annotate \
 	  --constraint $(LOCK) --output-file .venv/$(SERVE_LOCK)
 	{ printf '%s\n' '$(SERVE_NOTE)'; cat .venv/$(SERVE_LOCK); } > .venv/$(SERVE_LOCK).new
 	cmp -s .venv/$(SERVE_LOCK).new $(SERVE_LOCK) || cp .venv/$(SERVE_LOCK).new $(SERVE_LOCK)

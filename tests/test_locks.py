@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PIN = re.compile(r"^([a-z0-9-]+)==(\S+)(?: ; (.*?))? \\$")
-DEPLOYED = ("serve", "client", "parquet")
+DEPLOYED = ("serve", "client", "parquet", "postgres")
 
 
 class Pinned(NamedTuple):

@@ -24,7 +24,7 @@ TEXTS = [
 LONGEST_FILE = 400
 LONGEST_SOURCE = 380
 MEDIAN_FILE = 110
-MOST_FILES = 427
+MOST_FILES = 447
 """About 210 were planned. There are more because a file holds one idea: the service has grown by
 limits, budgets, evaluations, reports, corrected silence and a dashboard, and none of them was put
 into the file of another. A file that needs room under this limit takes the place of one that holds

@@ -54,6 +54,19 @@ def test_no_answer_raises(service: Service, make: Make, fault: Fault) -> None:
     assert client.fallbacks == 1
 
 
+def test_what_the_service_would_choose_comes_before_a_fallback(
+    service: Service, make: Make
+) -> None:
+    """Where it can choose and not write; unless the page cannot show that action."""
+    body = b'{"title": "away", "status": 503, "action": "policy-pick"}'
+    service.always = Fault(status=503, body=body, kind="application/problem+json")
+    client = make(service.url, timeout=0.1, fallback="pick")
+    decision = client.decide("c", eligible=["policy-pick", "pick"])
+    assert (decision.action, decision.mode, decision.id) == ("policy-pick", "fallback", None)
+    assert client.decide("c", eligible=["pick"]).action == "pick"
+    assert client.fallbacks == 2
+
+
 @pytest.mark.parametrize("arguments", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("of_call", [True, False])
 def test_no_argument_raises(

@@ -34,7 +34,7 @@ from tests.model.recorder import recorders
 from tests.model.reference import Decision, FeedbackEvent, Reference, is_void
 from tests.model.stream import Life, Moment
 from tests.service import engine_driver
-from tests.service.engine_driver import SECOND, START, Served
+from tests.service.engine_driver import SECOND, START, Served, release_databases
 
 
 class LiveModel(RuleBasedStateMachine):
@@ -63,6 +63,7 @@ class LiveModel(RuleBasedStateMachine):
         self.served.__exit__()
         self.recorders.__exit__(None, None, None)
         shutil.rmtree(self.folder)
+        release_databases()
 
     @initialize(data=st.data(), signal=SILENCES, reward=SILENCES)
     def create(self, data: st.DataObject, signal: str, reward: str) -> None:
@@ -337,16 +338,14 @@ class LiveModel(RuleBasedStateMachine):
             decision.events.append(event)
             self._happens("event", (round_, event), event.at)
             late = self.reference.is_late(decision, event)
-            parked = self._is_parked(self.reference.decisions[round_], event, together=events)
+            parked = self._is_parked(decision, event, together=events)
             assert receipt.status == ("parked" if parked else "late" if late else "accepted")
 
     def _times(self) -> dict[str, int]:
         """Return when each event was recorded, by its id."""
-        log = self.served.engine.runtime.log
+        found = self.served.run(self.served.engine.runtime.log.records(0, 1 << 62, 100_000, 1))
         return {
-            record.event.event_id: record.recorded_at
-            for record in self.served.run(log.records(0, log.head(), 100_000, 1))
-            if isinstance(record.event, Feedback)
+            one.event.event_id: one.recorded_at for one in found if isinstance(one.event, Feedback)
         }
 
     def _alone(self, item: dict[str, Any]) -> list[Any]:

@@ -54,6 +54,18 @@ class StreamOnDisk(Stream):
     log_engine = "sqlite"
 
 
+class OrderFreeInPostgres(OrderFree):
+    """The same in PostgreSQL."""
+
+    log_engine = "postgres"
+
+
+class StreamInPostgres(Stream):
+    """The same in PostgreSQL."""
+
+    log_engine = "postgres"
+
+
 TestOrderFree = pytest.mark.slow(OrderFree.TestCase)
 TestOrderFree.settings = effort(60)
 TestCorrected = pytest.mark.slow(Corrected.TestCase)
@@ -66,3 +78,7 @@ TestCorrectedOnDisk = pytest.mark.slow(CorrectedOnDisk.TestCase)
 TestCorrectedOnDisk.settings = effort(20)
 TestStreamOnDisk = pytest.mark.slow(StreamOnDisk.TestCase)
 TestStreamOnDisk.settings = effort(20)
+TestOrderFreeInPostgres = pytest.mark.slow(OrderFreeInPostgres.TestCase)
+TestOrderFreeInPostgres.settings = effort(3)
+TestStreamInPostgres = pytest.mark.slow(StreamInPostgres.TestCase)
+TestStreamInPostgres.settings = effort(3)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 from unittest import mock
 
+import asyncpg
 import msgspec
 import pytest
 
@@ -23,16 +24,19 @@ from foretell.service.engine.replay import rebuild
 from foretell.service.engine.verify import Verification, verify_log
 from foretell.service.log import clock
 from foretell.service.log.memory import MemoryLog
+from foretell.service.log.postgres.log import PostgresLog
+from foretell.service.log.postgres.streams import read_open_streams, seal
 from foretell.service.log.protocol import Log
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.events import moment
+from tests.service.log.postgres_server import borrowed_database, give_back_database
 
 T = TypeVar("T")
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
 GRID = 10_000
 """Windows close on whole multiples of so many microseconds."""
-LOG_ENGINES = ("memory", "sqlite")
+LOG_ENGINES = ("memory", "sqlite", "postgres")
 LOG_ENGINE = ["sqlite"]
 """The one that tests run on."""
 
@@ -43,6 +47,32 @@ def log_engine(request: pytest.FixtureRequest) -> Iterator[str]:
     before, LOG_ENGINE[0] = LOG_ENGINE[0], request.param
     yield request.param
     LOG_ENGINE[0] = before
+    release_databases()
+
+
+TEST_CLOCK: dict[str, str | float] = {
+    "clock": "deciders",
+    "poll_seconds": 0.005,
+    "beat_seconds": 1.0,
+    "lease_seconds": 600.0,
+}
+"""The time is the test's, and while no test calls, nobody beats."""
+_databases: dict[Path, str] = {}
+"""The address of the database in PostgreSQL that is used in place of a file."""
+
+
+def database_of(path: Path) -> str:
+    """Return the address of the database in PostgreSQL that takes the place of a file."""
+    if path not in _databases:
+        _databases[path] = borrowed_database(**TEST_CLOCK)
+    return _databases[path]
+
+
+def release_databases() -> None:
+    """Let the databases of a test be used by another."""
+    for dsn in _databases.values():
+        give_back_database(dsn, **TEST_CLOCK)
+    _databases.clear()
 
 
 class Machine:
@@ -70,6 +100,7 @@ class Served:
 
     def __init__(self, path: Path, machine: Machine | None = None, **options: Any) -> None:
         self.path = path
+        self.log_engine = LOG_ENGINE[0]
         self.machine = machine or Machine()
         self.options = options
         self.crashes = 0
@@ -82,7 +113,7 @@ class Served:
             read = getattr(self.machine, name)
             self._patches.enter_context(mock.patch.object(clock, f"_{name}", read))
         self._patches.enter_context(mock.patch.object(queries, "REPORT_SECONDS", FOLD_SECONDS))
-        if LOG_ENGINE[0] == "memory":
+        if self.log_engine == "memory":
             self.memory = MemoryLog()
         self._open()
         return self
@@ -95,8 +126,12 @@ class Served:
             self._patches.close()
 
     def _open(self) -> None:
-        location: Path | Log = self.path if self.memory is None else self.memory
-        options = self.options if self.memory is None else _about_the_engine(self.options)
+        location: Path | Log | str = self.path if self.memory is None else self.memory
+        options = self.options
+        if self.log_engine == "postgres":
+            location = database_of(self.path)
+        if self.log_engine != "sqlite":
+            options = _about_the_engine(options)
         self.engine = self.run(Engine.open(location, **options))
 
     def run(self, calls: Coroutine[Any, Any, T]) -> T:
@@ -110,7 +145,9 @@ class Served:
         """
         assert seconds >= 0, "time only passes: set the wall clock instead"
         passed = round(seconds * SECOND)
-        now = max(self.machine.time, moment(self.engine.runtime.log.head())) + passed
+        log = self.engine.runtime.log
+        head = log.writer.own.stamps.head() if isinstance(log, PostgresLog) else log.head()
+        now = max(self.machine.time, moment(head)) + passed
         self.machine.time = now if passed % GRID else -(-now // GRID) * GRID
 
     def set_wall_clock(self, seconds: float) -> None:
@@ -138,7 +175,7 @@ class Served:
         """Go on with the log as it is at this moment, and no word to the engine."""
         self.crashes += 1
         self.run(self.engine.maintenance.write_counts())  # written now and then, as at each tick
-        if self.memory is None:
+        if self.log_engine == "sqlite":
             copy = self.path.with_name(f"crash-{self.crashes}.db")
             for ending in ("", "-wal"):
                 source = Path(f"{self.path}{ending}")
@@ -254,5 +291,18 @@ async def _drop(engine: Engine) -> None:
     await engine.imports.stop()
     await engine._stop_folding()
     log = engine.runtime.log
-    if not isinstance(log, MemoryLog):
+    if isinstance(log, PostgresLog):
+        await log.abandon()
+        await seal_all(log)
+    elif not isinstance(log, MemoryLog):
         await log.close()
+
+
+async def seal_all(log: PostgresLog) -> None:
+    """Seal all streams, as if the lease had passed."""
+    connection = await asyncpg.connect(log.dsn)
+    try:
+        for stream in await read_open_streams(connection):
+            await seal(connection, stream)
+    finally:
+        await connection.close()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foretell.cli.target import serve_extra
+from foretell.service.database_address import without_password
 from foretell.service.setting_info import ENV_PREFIX, SettingInfo, known_settings
 from foretell.service.settings import ADMIN_KEY, Settings
 from foretell.service.settings_file import read_settings_file
@@ -90,7 +91,8 @@ def serve(**values: Any) -> None:
 
 def _print_started(settings: Settings, started: Started) -> None:
     """Print where the service is and, at the first start, its admin key."""
-    _print(f"foretell serves {settings.db} at {started.url} (read {started.url}/docs)")
+    db = without_password(settings.db)
+    _print(f"foretell serves {db} at {started.url} (read {started.url}/docs)")
     if started.first_key is None:
         return
     _print(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foretell.errors import ForetellError, InvalidInput, MissingExtra
+from foretell.service.database_address import is_address
 from foretell.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def database(db: str | None) -> str:
 def existing_database(db: str | None) -> str:
     """Return the path of the database, which must exist."""
     path = database(db)
-    if not Path(path).is_file():
+    if not is_address(path) and not Path(path).is_file():
         raise InvalidInput(f"there is no database {path!r}: name one with --db")
     return path
 

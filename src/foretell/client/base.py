@@ -20,7 +20,7 @@ from foretell.client.decision import (
     fallback_action,
     last_resort,
 )
-from foretell.client.errors import ClientClosed
+from foretell.client.errors import ClientClosed, ServiceUnavailable
 from foretell.client.feedback import FeedbackReporter, MakeEvent
 from foretell.client.health import ClientHealth, FallbackLog, utc
 from foretell.client.outbox import Outbox, RejectedEvent
@@ -184,7 +184,9 @@ class BaseClient(FeedbackReporter[EventId]):
         """
         if self._fallback is None and (fallback is None or not _can_be(fallback)):
             return None
-        action = fallback_action(fallback, campaign, eligible)
+        action = error.action if isinstance(error, ServiceUnavailable) else None
+        if action is None or (eligible is not None and action not in eligible):
+            action = fallback_action(fallback, campaign, eligible)
         if action is None:
             action = fallback_action(self._fallback, campaign, eligible)
         if action is None:

@@ -168,7 +168,7 @@ def read(result: CallResult, kind: type[Body]) -> Body:
     if isinstance(result, NoAnswer):
         raise ServiceUnavailable(result.why)
     if why is not None:
-        raise ServiceUnavailable(why, result.status, _detail(result))
+        raise ServiceUnavailable(why, result.status, *_said(result))
     try:
         if result.status < 400:
             return msgspec.json.decode(result.body or b"null", type=kind)
@@ -203,12 +203,13 @@ def _is_problem(reply: HttpReply) -> bool:
     return reply.content_type.partition(";")[0].strip().lower() == "application/problem+json"
 
 
-def _detail(reply: HttpReply) -> str:
-    """Return the sentence of a problem document; empty where there is none."""
+def _said(reply: HttpReply) -> tuple[str, str | None]:
+    """Return the sentence of a problem document, empty where there is none, and its action."""
     try:
-        return _problem(reply).detail if _is_problem(reply) else ""
+        problem = _problem(reply) if _is_problem(reply) else None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return ""
+        problem = None
+    return ("", None) if problem is None else (problem.detail, problem.action)
 
 
 def _problem(reply: HttpReply) -> ProblemDetails:
@@ -219,6 +220,8 @@ def _problem(reply: HttpReply) -> ProblemDetails:
     problem = msgspec.convert({**found, "status": reply.status}, ProblemDetails)
     with suppress(msgspec.ValidationError):  # another server may have errors of another kind
         problem.errors = msgspec.convert(given.get("errors"), list[FieldError] | None)
+    with suppress(msgspec.ValidationError):
+        problem.action = msgspec.convert(given.get("action"), str | None)
     return problem
 
 

@@ -18,14 +18,18 @@ from foretell.protocol import FieldError
 class ServiceUnavailable(ForetellError):
     """There is no usable answer; `status` is that of an answer that could not be used.
 
-    `detail` is the sentence of a service that says why it cannot answer now.
+    `detail` is the sentence of a service that says why it cannot answer now, and `action` what its
+    policy would choose, where it can choose and not write.
     """
 
-    def __init__(self, why: str, status: int | None = None, detail: str = "") -> None:
+    def __init__(
+        self, why: str, status: int | None = None, detail: str = "", action: str | None = None
+    ) -> None:
         """Take the reason why there is no usable answer."""
         super().__init__(f"{why}: {detail}" if detail else why)
         self.status = status
         self.detail = detail
+        self.action = action
 
 
 class ServiceRefused(ForetellError):

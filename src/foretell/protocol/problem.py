@@ -24,3 +24,5 @@ class ProblemDetails(Struct, omit_defaults=True):
     instance: str | None = None
     errors: list[FieldError] | None = None
     """Everything that is wrong with the fields of the request, in one answer."""
+    action: str | None = None
+    """What the policy would choose now, where a decision cannot be written: it is not counted."""

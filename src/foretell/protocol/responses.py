@@ -111,3 +111,7 @@ class Health(Struct):
     """How far the states of the campaigns are behind the log."""
     clock_ahead_seconds: float = 0.0
     """How far the wall clock is ahead of log time, while its step is not followed, or behind it."""
+    deciders: int = 1
+    """How many servers write the log, this one included."""
+    durability: str = ""
+    """What an acknowledged record survives, where that is for the database server to say."""

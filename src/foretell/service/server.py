@@ -23,6 +23,7 @@ from typing import NamedTuple, cast
 import uvicorn
 from uvicorn.loops.auto import auto_loop_factory
 
+from foretell.service.database_address import without_password
 from foretell.service.engine import Engine
 from foretell.service.http import (
     AccessLogMiddleware,
@@ -157,15 +158,15 @@ async def _serve(
             logger.warning("the admin key of the environment is not valid: there were keys already")
         if engine.admin_key_taken:
             logger.info("a new database: its first admin key is the one in %s", ADMIN_KEY)
-        url = url_of(settings.host, listener)
+        url, db = url_of(settings.host, listener), without_password(settings.db)
 
         def on_started() -> None:
             logger.info(
                 "started",
-                extra={"url": url, "db": settings.db, "durability": settings.durability}
+                extra={"url": url, "db": db, "durability": settings.durability}
                 | {"seq": engine.runtime.log.head(), "campaigns": len(engine.runtime.by_number)},
             )
-            _announce(Started(url, engine.first_key), started, settings.db)
+            _announce(Started(url, engine.first_key), started, db)
 
         config = _config(engine, settings, lambda: stop.requested)
         server = stop.server = _Server(config, settings, on_started)

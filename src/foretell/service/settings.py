@@ -29,7 +29,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     """All that can be set of a server."""
 
     db: Annotated[
-        str, _meta("the name of a file", "The database; made where there is none.", min_length=1)
+        str,
+        _meta(
+            "the name of a file, or an address that begins with postgresql://",
+            "The database: a file, or an address of PostgreSQL; made where there is none.",
+            min_length=1,
+        ),
     ] = "foretell.db"
     host: Annotated[
         str, _meta("a name or an address", "Where to listen; 0.0.0.0 is everywhere.", min_length=1)

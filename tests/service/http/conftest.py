@@ -18,6 +18,7 @@ from foretell.service.http.operation import Operation
 from foretell.service.log.memory import MemoryLog
 from tests.service.engine_driver import LOG_ENGINES
 from tests.service.http.fake_engine import KEYS, FakeEngine
+from tests.service.http.log_place import log_place
 
 JSON = {"Content-Type": "application/json"}
 CAMPAIGN = {"name": "hero", "actions": ["a", "b"], "signals": ["none", "click"]}
@@ -86,17 +87,17 @@ def served(
         return
     admin = "ftk_the-first-key-of-this-test"
 
-    async def start() -> tuple[Engine, dict[protocol.Scope, str]]:
-        place = MemoryLog() if request.param == "memory" else tmp_path / "live.db"
+    async def start(place: MemoryLog | Path | str) -> tuple[Engine, dict[protocol.Scope, str]]:
         engine = await Engine.open(place, admin_key=admin, compiled=False)
         keys: dict[protocol.Scope, str] = {"admin": admin}
         for scope in get_args(protocol.Scope)[:3]:
             keys[scope] = (await engine.make_key(protocol.NewKey(scope, [scope]))).key
         return engine, keys
 
-    engine, keys = portal.call(start)
-    yield Served(engine, keys, portal, SMALL)
-    portal.call(engine.close)
+    with log_place(request.param, tmp_path) as place:
+        engine, keys = portal.call(start, place)
+        yield Served(engine, keys, portal, SMALL)
+        portal.call(engine.close)
 
 
 def post(served: Served, content: Any, path: str = "/v1/campaigns", **headers: str) -> Any:

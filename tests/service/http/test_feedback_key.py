@@ -22,6 +22,7 @@ from foretell.service.log.memory import MemoryLog
 from foretell.service.model import parking
 from tests.service.engine_driver import LOG_ENGINES
 from tests.service.http.conftest import CAMPAIGN, Served, check_problem
+from tests.service.http.log_place import log_place
 
 ADMIN = "ftk_the-first-key-of-this-test"
 UNKNOWN = {"signal_silence": "unknown", "reward_silence": "unknown"}
@@ -34,16 +35,16 @@ def live(
 ) -> Iterator[Served]:
     """The real service, where every outcome counts on arrival."""
 
-    async def start() -> tuple[Engine, str]:
-        place = MemoryLog() if request.param == "memory" else tmp_path / "live.db"
+    async def start(place: MemoryLog | Path | str) -> tuple[Engine, str]:
         engine = await Engine.open(place, admin_key=ADMIN, compiled=False)
         return engine, (await engine.make_key(protocol.NewKey("web", ["feedback"]))).key
 
-    engine, feedback = portal.call(start)
-    live = Served(engine, {"admin": ADMIN, "feedback": feedback}, portal, Limits())
-    live.call("POST", "/v1/campaigns", json=CAMPAIGN | {"policy": "ucb"} | UNKNOWN)
-    yield live
-    portal.call(engine.close)
+    with log_place(request.param, tmp_path) as place:
+        engine, feedback = portal.call(start, place)
+        live = Served(engine, {"admin": ADMIN, "feedback": feedback}, portal, Limits())
+        live.call("POST", "/v1/campaigns", json=CAMPAIGN | {"policy": "ucb"} | UNKNOWN)
+        yield live
+        portal.call(engine.close)
 
 
 @pytest.fixture

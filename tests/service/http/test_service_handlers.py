@@ -13,7 +13,7 @@ from starlette.types import Message
 from foretell import protocol
 from foretell.service.engine import Engine
 from foretell.service.log.errors import Damaged
-from foretell.service.log.memory import MemoryLog
+from foretell.service.log.sqlite.log import SqliteLog
 from tests.service.http.conftest import Served, check_problem
 from tests.service.http.fake_engine import FakeEngine
 
@@ -25,9 +25,7 @@ SQLITE = {"Content-Type": "application/vnd.sqlite3"}
 def test_a_backup_can_be_restored(served: Served) -> None:
     decision = served.decision()
     copy = served.call("GET", "/v1/backup")
-    if not isinstance(served.engine, Engine) or not isinstance(
-        served.engine.runtime.log, MemoryLog
-    ):
+    if not isinstance(served.engine, Engine) or isinstance(served.engine.runtime.log, SqliteLog):
         assert copy.content.startswith(b"SQLite format 3\0")
     assert int(copy.headers["content-length"]) == len(copy.content)
     served.decision()

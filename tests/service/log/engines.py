@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import apsw
+import asyncpg
 
 from foretell.service.log.memory import MemoryLog
+from foretell.service.log.postgres.check import check_database as check_log
+from foretell.service.log.postgres.log import PostgresLog
+from foretell.service.log.postgres.rows import row_of as postgres_row_of
 from foretell.service.log.protocol import Accepted, Draft, Log, Tail
 from foretell.service.log.record import StoredRow
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.log.sqlite.rows import columns_of, row_of
 from foretell.service.model.events import Decided, Feedback, KeyMade, Record
+from tests.service.log.postgres_server import QUICK, drop_database, made_database
 
 Edit = Callable[[list[StoredRow]], list[StoredRow]]
 
@@ -29,7 +34,7 @@ class Engine(ABC):
     """One engine, and the place where its log is kept."""
 
     @abstractmethod
-    def open(self) -> Log:
+    async def open(self) -> Log:
         """Open the log, with all that was written to it before."""
 
     @abstractmethod
@@ -44,10 +49,13 @@ class Engine(ABC):
     def damage_states(self, change: Callable[[bytes], bytes | None]) -> None:
         """Change the bytes of all states, or with None lose the states."""
 
+    def close(self) -> None:  # noqa: B027  (most engines leave nothing that pytest does not remove)
+        """Leave nothing behind."""
+
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Log]:
         """Open the log for a while."""
-        log = self.open()
+        log = await self.open()
         try:
             yield log
         finally:
@@ -60,7 +68,7 @@ class Memory(Engine):
     def __init__(self, folder: Path) -> None:
         self.log = MemoryLog()
 
-    def open(self) -> Log:
+    async def open(self) -> Log:
         return self.log
 
     def edit(self, change: Edit) -> None:
@@ -85,7 +93,7 @@ class Sqlite(Engine):
     def __init__(self, folder: Path) -> None:
         self.path = str(folder / "log.db")
 
-    def open(self) -> Log:
+    async def open(self) -> Log:
         return SqliteLog(self.path)
 
     def edit(self, change: Edit) -> None:
@@ -107,6 +115,60 @@ class Sqlite(Engine):
                     connection.execute("UPDATE states SET body = ?", (changed,))
 
 
+class Postgres(Engine):
+    """The log in PostgreSQL: its tables are edited with another connection."""
+
+    def __init__(self, folder: Path) -> None:
+        self.dsn = made_database(**QUICK)
+
+    async def open(self) -> Log:
+        return await PostgresLog.open(self.dsn)
+
+    def edit(self, change: Edit) -> None:
+        async def work(connection: Any) -> None:
+            rows = await connection.fetch("SELECT * FROM foretell.events ORDER BY seq")
+            await connection.execute("DELETE FROM foretell.events")
+            for row in change([postgres_row_of(row) for row in rows]):
+                await connection.execute(
+                    "INSERT INTO foretell.events VALUES ($1, $2, $3, $4, $5)", *columns_of(row)
+                )
+
+        self.alter(work)
+
+    def check(self) -> list[str]:
+        return check_log(self.dsn).damage
+
+    def damage_states(self, change: Callable[[bytes], bytes | None]) -> None:
+        async def work(connection: Any) -> None:
+            for campaign, body in await connection.fetch(
+                "SELECT campaign, body FROM foretell.states"
+            ):
+                if (changed := change(body)) is None:
+                    await connection.execute(
+                        "DELETE FROM foretell.states WHERE campaign = $1", campaign
+                    )
+                else:
+                    await connection.execute("UPDATE foretell.states SET body = $1", changed)
+
+        self.alter(work)
+
+    def alter(self, work: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
+        """Change something in the database, in a transaction."""
+
+        async def connected() -> None:
+            connection = await asyncpg.connect(self.dsn)
+            try:
+                async with connection.transaction():
+                    await work(connection)
+            finally:
+                await connection.close()
+
+        asyncio.run(connected())
+
+    def close(self) -> None:
+        drop_database(self.dsn)
+
+
 def run(engine: Engine, law: Callable[[Log], Any]) -> Any:
     """Open the log, try a law on it, and close it."""
 
@@ -117,7 +179,11 @@ def run(engine: Engine, law: Callable[[Log], Any]) -> Any:
     return asyncio.run(opened())
 
 
-ENGINES: dict[str, Callable[[Path], Engine]] = {"memory": Memory, "sqlite": Sqlite}
+ENGINES: dict[str, Callable[[Path], Engine]] = {
+    "memory": Memory,
+    "sqlite": Sqlite,
+    "postgres": Postgres,
+}
 
 ADMIN = Draft(0, KeyMade("k", "first", ("admin",), b"digest"))
 
@@ -173,6 +239,15 @@ async def tail_until(
 
     await asyncio.wait_for(follow(), seconds)
     return items
+
+
+async def head_above(log: Log, seq: int) -> int:
+    """Wait until the head is above a seq: that is soon where others write the log too."""
+    for _ in range(4000):
+        if log.head() > seq:
+            return log.head()
+        await asyncio.sleep(0.005)
+    raise AssertionError(log.head())
 
 
 async def open_again(log: Log) -> None:

@@ -64,7 +64,8 @@ def test_visitors_do_not_disturb_each_other(
                 tasks.append(asyncio.create_task(report))
                 await asyncio.sleep(0.001 * ((number + index) % 4))
             found = [receipt.status for receipt in await asyncio.gather(*tasks)]
-            assert found == ["accepted"] * 4 + ["duplicate"]
+            assert found[1:4] == ["accepted"] * 3
+            assert sorted(found[::4]) == ["accepted", "duplicate"], "one of the two that are alike"
             history = await engine.history(one)
             assert len(history.events) == 5
             history_reports.append(one)

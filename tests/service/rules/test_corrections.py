@@ -91,6 +91,7 @@ def _step(served: Served, step: str) -> None:
         getattr(served, step)()
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("policy", ["nsd-kl", "nsd-adaptive"])
 @settings(max_examples=12)
 @given(data=st.data())

@@ -96,6 +96,7 @@ CASES = [(name, MADE_EACH_TIME if name in INDEX else KEPT) for name in LIVE] + [
 ]
 
 
+@pytest.mark.statistics
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "cheap"), CASES)
 def test_logged_propensities_match_frequencies(
@@ -149,6 +150,7 @@ def spied_tables(monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
     return tables
 
 
+@pytest.mark.statistics
 @pytest.mark.slow
 @pytest.mark.parametrize("name", INDEX)
 def test_an_index_policy_draws_evenly_from_its_ties(
@@ -208,6 +210,7 @@ def test_without_exploration_a_tie_is_shared_and_the_rest_never_drawn(tmp_path: 
         assert {answer.propensity for answer in answers} <= {1.0, 1 / 2, 1 / 3, 1 / 4}
 
 
+@pytest.mark.statistics
 @pytest.mark.slow
 def test_a_holdout_has_its_share_and_is_uniform(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
@@ -308,6 +311,7 @@ def test_the_log_names_the_eligible_set_and_the_state_of_each_decision(tmp_path:
     with Served(tmp_path / "a.db") as served:
         served.create(actions=ACTIONS, policy="ucb")
         served.decide(eligible=["d", "a"])
+        served.run(served.engine.settled())
         served.decide()
         served.set_action("b", "paused")
         served.decide()

@@ -51,6 +51,7 @@ def worst(early: Early) -> float:
     return off
 
 
+@pytest.mark.statistics
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nsd-kl-glr", "nsd-adaptive"])
 def test_early_clicks_and_conversions_neither_bias_nor_alarm(
@@ -93,6 +94,7 @@ def _is_the_truth_of_what_has_closed(early: Early, now: int) -> None:
             assert rates.rates["click"] == pytest.approx(np.mean([one.click for one in mine]))
 
 
+@pytest.mark.statistics
 @pytest.mark.slow
 def test_law_and_theta_are_unbiased_at_every_moment(tmp_path: Path) -> None:
     for seed in SEEDS[:8]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from tests.service.engine_driver import Served
+from foretell.service.log.open import back_up_log
+from tests.service.engine_driver import Served, database_of
 
 UNIT = "jane.doe@example.org"
 CONTEXT = "likes-long-novels"
@@ -17,6 +19,10 @@ def stored(served: Served) -> bytes:
     """Return every byte that is kept."""
     if served.memory is not None:
         return msgspec.msgpack.encode(served.memory.content)
+    if served.log_engine == "postgres":
+        copy = served.path.with_name(f"{secrets.token_hex(4)}.copy")
+        back_up_log(database_of(served.path), str(copy))
+        return copy.read_bytes()
     return b"".join(path.read_bytes() for path in sorted(served.path.parent.iterdir()))
 
 

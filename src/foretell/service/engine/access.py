@@ -9,7 +9,7 @@ import msgspec
 
 from foretell import protocol
 from foretell.service.engine.runtime import Runtime
-from foretell.service.log.protocol import Accepted, Draft
+from foretell.service.log.protocol import Accepted, Draft, Duplicate
 from foretell.service.model.decision_id import LAST_SECRET
 from foretell.service.model.errors import Conflict, NotFound, Unusable
 from foretell.service.model.events import (
@@ -22,6 +22,7 @@ from foretell.service.model.events import (
     SecretMade,
     SecretWithdrawn,
     moment,
+    stamp,
 )
 from foretell.service.model.keys import Caller, is_lasting_admin, key_event, new_key
 from foretell.service.model.sessions import Session, form_token, open_session, seal_session
@@ -107,13 +108,20 @@ class Access:
     async def first_start(self, admin_key: str | None) -> str | None:
         """Make the first secret and the first key, where there are none; return that key."""
         if not self.runtime.secrets:
-            await self._append_server_event(SecretMade(0, secrets.token_bytes(32)))
+            await self._append_unless_another(SecretMade(0, secrets.token_bytes(32)), b"secret:0")
         records = await self.runtime.log.configurations(SERVER)
         if any(isinstance(record.event, KeyMade) for record in records):
             return None
         key = admin_key or new_key()
-        await self._append_server_event(key_event(key, "first", ("admin",)))
-        return key
+        made = await self._append_unless_another(key_event(key, "first", ("admin",)), b"first key")
+        return key if made else None
+
+    async def _append_unless_another(self, event: AnyEvent, key: bytes) -> bool:
+        """Append what there is once, unless another process that starts has done so."""
+        (written,) = await self.runtime.log.append([Draft(SERVER, event, claims=((SERVER, key),))])
+        record = written.earlier if isinstance(written, Duplicate) else written.record  # type: ignore[union-attr]
+        self.runtime.apply_server_event(record)
+        return isinstance(written, Accepted)
 
     async def rotate(self, by: Author | None = None) -> protocol.Rotated:
         """Sign decision ids with a new secret from now on, and retire the one before it.
@@ -121,9 +129,10 @@ class Access:
         Ids that it has signed stay valid; one that is dated after its retirement is forged.
         """
         self.runtime.check_open()
-        event = self._next_secret(by)
-        record = await self._append_server_event(event)
-        return protocol.Rotated(event.id, format_timestamp(record.recorded_at))
+        event = await self._next_secret(by)
+        await self._append_server_event(event)
+        since = self.runtime.secrets.since[event.id]
+        return protocol.Rotated(event.id, format_timestamp(moment(since)))
 
     async def retire_secret(
         self, number: int, *, with_ids: bool, by: Author | None = None
@@ -148,7 +157,7 @@ class Access:
                 )
             )
         if number == newest:
-            await self._append_server_event(self._next_secret(by))
+            await self._append_server_event(await self._next_secret(by))
         if with_ids:
             await self._append_server_event(SecretWithdrawn(number, by))
         return self.secrets()[number]
@@ -162,11 +171,16 @@ class Access:
             for number, (begun, retired) in enumerate(zip(since, [*since[1:], None], strict=True))
         ]
 
-    def _next_secret(self, by: Author | None) -> SecretMade:
+    async def _next_secret(self, by: Author | None) -> SecretMade:
+        """Draft a secret; where other processes sign too, it begins when all of them know it."""
         number = max(self.runtime.secrets) + 1
         if number > LAST_SECRET:
             raise Conflict(f"the secret was changed {LAST_SECRET} times, and that is the most")
-        return SecretMade(number, secrets.token_bytes(32), by)
+        log, begins = self.runtime.log, 0
+        seconds = await log.propagation_seconds()
+        if seconds:
+            begins = log.now() + stamp(round(seconds * log.time_scale * 1e6))
+        return SecretMade(number, secrets.token_bytes(32), by, begins)
 
     async def _append_server_event(self, event: AnyEvent) -> Record:
         """Append a record about the server itself, and let it be in force at once.
@@ -186,4 +200,5 @@ class Access:
         if not isinstance(written, Accepted):
             raise Conflict("the secret was changed by somebody else just now: look, and try again")
         self.runtime.apply_server_event(written.record)
+        await self.runtime.log.seen_by_all(written.record.seq + 1)
         return written.record

@@ -53,7 +53,7 @@ class Admin:
             )
             (written,) = await self.runtime.log.append([Draft(number, event, claims=claims)])
             if isinstance(written, Accepted):
-                await self.fold.reached(written.record.seq + 1)
+                await self._in_force(written.record)
                 return self.runtime.by_number[number].view()
             earlier = written.earlier
             assert isinstance(earlier, Record)  # noqa: S101  (only decisions are for units)
@@ -185,9 +185,14 @@ class Admin:
             draft = Draft(number, event, claims=((number, version_key(following)),))
             (written,) = await self.runtime.log.append([draft])
             record = written.earlier if isinstance(written, Duplicate) else written.record  # type: ignore[union-attr]
-            await self.fold.reached(record.seq + 1)
+            await self._in_force(record)
             if isinstance(written, Accepted):
                 return active.view()
+
+    async def _in_force(self, record: Record) -> None:
+        """Wait until a change is in force here, and wherever else the log is written."""
+        await self.fold.reached(record.seq + 1)
+        await self.runtime.log.seen_by_all(record.seq + 1)
 
     async def _refit(
         self, active: ActiveCampaign, config: CampaignConfig, why: str, by: Author | None

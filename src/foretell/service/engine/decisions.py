@@ -15,7 +15,7 @@ import msgspec
 
 from foretell import protocol
 from foretell.service.engine.runtime import Runtime
-from foretell.service.log.errors import Damaged
+from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import Accepted, Draft, Duplicate, Written
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.config import why_not_deciding
@@ -48,8 +48,31 @@ class Decisions:
     ) -> tuple[protocol.DecisionAnswer, bool]:
         """Choose an action; return the answer, and whether the decision is new.
 
-        The same decision_key gets the same decision again.
+        The same decision_key gets the same decision again. While the log cannot be written, the
+        error that is raised says what the policy would choose.
         """
+        try:
+            return await self._decide(name, ask)
+        except LogClosed as error:
+            error.action = self._from_memory(name, ask)
+            raise
+
+    def _from_memory(self, name: str, ask: protocol.DecisionRequest) -> str | None:
+        """Return the action that the policy would choose; None where that is not known.
+
+        A sticky unit keeps its action, which only the log knows.
+        """
+        active = self.runtime.by_name.get(name)
+        if active is None or active.damage is not None or active.config.sticky:
+            return None
+        if active.config.status != "running":
+            return None
+        eligible, nonce = active.eligible(ask.eligible), self._nonces.getrandbits(64)
+        return active.config.actions[active.decider.choose(active.overlay, eligible, nonce).action]
+
+    async def _decide(
+        self, name: str, ask: protocol.DecisionRequest
+    ) -> tuple[protocol.DecisionAnswer, bool]:
         active = self.runtime.find(name)
         if ask.decision_key is not None:
             key = b"d:" + ask.decision_key.encode()
@@ -85,7 +108,7 @@ class Decisions:
             )
         given = await self.runtime.log.unit_actions(active.number, unit)
         for one in given:
-            if eligible.mask[one.action]:
+            if one.action < eligible.mask.size and eligible.mask[one.action]:
                 position = active.campaign.position
                 return _Drawn(Choice(one.action, 1.0, "sticky", position), one.decision)
         choice = active.decider.choose(active.overlay, eligible, nonce)
@@ -141,6 +164,11 @@ class Decisions:
                 f"the decision_key {ask.decision_key!r} was used for another request: "
                 f"take a key of its own for each decision",
                 field="decision_key",
+            )
+        if earlier.event.action >= len(active.config.actions):
+            raise LogClosed(
+                "another server has just added an action, which this one does not know yet: "
+                "try again"
             )
         policy = await self.runtime.policy_at(active.number, earlier.event.config)
         return self._answer(active, earlier, policy)

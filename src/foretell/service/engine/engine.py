@@ -38,6 +38,10 @@ SETTLE_SECONDS = 10.0
 """Seconds that the end of a server waits for the fold at most."""
 
 
+SHARED_SETTLE_SECONDS = 1.0
+"""The same, where others write too: what is not folded here is folded by them."""
+
+
 class Engine:
     """A decision service without its web face. Make one with `await Engine.open(path)`."""
 
@@ -242,14 +246,23 @@ class Engine:
 
         A record that is not folded must not be below the position of a saved state.
         """
+        log, folded = self.runtime.log, False
         self.runtime.stopped = "the server is stopping"
-        folded = False
         with suppress(ForetellError):
-            await self.runtime.log.append([])  # returns when all that is under way is durable
-            folded = await self.fold.reached(self.runtime.log.now(), SETTLE_SECONDS)
+            await log.append([])  # returns when all that is under way is durable
+            if log.shared:
+                await self._save_when_reached()
+            else:
+                folded = await self.fold.reached(log.now(), SETTLE_SECONDS)
         await self._stop_folding()
         if folded:
-            await self._save_states(next_on_grid(self.runtime.log.now()))
+            await self._save_states(next_on_grid(log.now()))
+
+    async def _save_when_reached(self) -> None:
+        """Let the fold save every state where it comes by: others may write up to there."""
+        for active in self.runtime.by_number.values():
+            active.save_due |= active.unsaved > 0
+        await self.fold.reached(next_on_grid(self.runtime.log.now()) + 1, SHARED_SETTLE_SECONDS)
 
     async def _save_states(self, position: int) -> None:
         """Save the state of every campaign that has new records, at the end of the log."""

@@ -105,6 +105,7 @@ class Fold:
         for active in list(self.runtime.by_number.values()):
             await self._guarded(active, self._close(active, tail.upto))
         self.position = tail.upto
+        self.runtime.log.note_seen(self.position)
         self._moved.set()
 
     async def _take_for_campaign(self, number: int, records: list[Record]) -> None:

@@ -163,9 +163,12 @@ class Maintenance:
     def health(self) -> protocol.Health:
         """Return whether the log can be written, and how far the fold has come."""
         closed, gauges = self.runtime.closed, self.gauges()
+        condition = self.runtime.log.condition()
         return protocol.Health(
             "ok" if closed is None else "closed",
             closed or "",
             gauges["fold_lag_seconds"],
             gauges["clock_ahead_seconds"],
+            condition.writers,
+            condition.durability,
         )

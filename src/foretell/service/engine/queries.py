@@ -132,11 +132,14 @@ class Queries:
         kind: protocol.RecordType | None = None,
     ) -> protocol.RecordPage:
         """Return records of a campaign's log after a record, all or those of one type."""
-        return await record_page(self.runtime, self.runtime.find(name), after, limit, kind)
+        active = self.runtime.find(name)
+        await self._wait_for_others()
+        return await record_page(self.runtime, active, after, limit, kind)
 
     async def server_page(self, after: int = 0, limit: int = 100) -> protocol.RecordPage:
         """Return records about the server itself after a record: its keys and secrets."""
         self.runtime.check_open()
+        await self._wait_for_others()
         head = self.runtime.log.head()
         found = await self.runtime.log.configurations(SERVER)
         records = [record for record in found if after < record.seq < head][:limit]
@@ -146,6 +149,7 @@ class Queries:
     async def export(self, name: str) -> AsyncIterator[protocol.RecordView]:
         """Return every record of a campaign's log that is durable now."""
         active, log = self.runtime.find(name), self.runtime.log
+        await self._wait_for_others()
         after, end = 0, log.head()
         while records := await log.records(after, end, EXPORT_PAGE, active.number):
             for view in await record_views(self.runtime, active, records):
@@ -169,6 +173,11 @@ class Queries:
         while not (active := self.runtime.look_up(name)).campaign.whole:
             await self.fold.reached(self.fold.position + 1, REPORT_SECONDS)
         return active
+
+    async def _wait_for_others(self) -> None:
+        """Let the head come above what was just written, where several processes write."""
+        if self.runtime.log.shared:
+            await self._wait()
 
     async def _wait(self) -> None:
         await self.fold.reached(self.runtime.log.now(), REPORT_SECONDS)

@@ -25,14 +25,16 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
     for record in await log.configurations(SERVER):
         runtime.apply_server_event(record)
     runtime.keyring.last_used.update(await log.uses())
-    head = log.now()
+    head, complete = log.now(), log.head()
     for number in await log.campaigns():
         records = await log.configurations(number)
         created, _ = configurations_among(number, records)[0]
+        if created.seq >= complete:
+            continue  # another process has just made it: the fold comes to it
         campaign = await _saved_state(runtime, maintenance, number)
         saved = 0 if campaign is None else campaign.position
         if campaign is None:
-            campaign = await rebuild(log, number, head)
+            campaign = await rebuild(log, number, complete)
         active = ActiveCampaign(number, campaign, created.recorded_at)
         active.unsaved = int(not saved)  # else it is built again at every start, until it is used
         active.saved, active.counts = saved, await _counts(runtime, maintenance, number)
@@ -41,7 +43,7 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
                 active.imports.note(record.event)
         runtime.register(active)
     fold.position = min(
-        [active.campaign.position for active in runtime.by_number.values()], default=head
+        [active.campaign.position for active in runtime.by_number.values()], default=complete
     )
     await fold.follow(head)
 

@@ -61,6 +61,7 @@ async def refit(
         (written,) = await log.append([draft])
         if isinstance(written, Accepted):
             await fold.reached(written.record.seq + 1)
+            await log.seen_by_all(written.record.seq + 1)
         return isinstance(written, Accepted)
     except _Overtaken:
         return False

@@ -101,7 +101,7 @@ class Runtime:
         elif isinstance(event, KeyRevoked):
             self.keyring.revoke(event.id)
         elif isinstance(event, SecretMade):
-            self.secrets.begin(event.id, event.secret, record.seq)
+            self.secrets.begin(event.id, event.secret, max(record.seq, event.begins))
         elif isinstance(event, SecretWithdrawn):
             self.secrets.withdrawn.add(event.id)
 

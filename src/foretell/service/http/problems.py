@@ -29,6 +29,7 @@ def problem_response(problem: RequestProblem, *headers: tuple[bytes, bytes]) -> 
         status=problem.status,
         detail=str(problem),
         errors=problem.errors or None,
+        action=problem.action if isinstance(problem, LogUnavailable) else None,
     )
     extra = list(headers)
     if problem.retry_after is not None:
@@ -48,7 +49,7 @@ def error_response(error: Exception, operation: str, request_id: str | None = No
 def problem_of(error: Exception, operation: str, request_id: str | None = None) -> RequestProblem:
     """Return what was raised as a problem; what nobody foresaw is logged and not shown."""
     if isinstance(error, LogClosed):
-        error = LogUnavailable(str(error))
+        error = LogUnavailable(str(error), error.action)
     elif isinstance(error, NoRoom):
         error = NoRoomForCopy(str(error))
     elif isinstance(error, Damaged):

@@ -55,6 +55,13 @@ class Chain:
         """The link of the last record."""
         return self._digest.digest() if self._since else self.last.link
 
+    def copy(self) -> Chain:
+        """Return a chain that grows by itself from here on."""
+        other = Chain(self.last)
+        other.seq, other._since = self.seq, self._since
+        other._digest = self._digest.copy()
+        return other
+
     def add(self, row: StoredRow) -> KeptLink | None:
         """Add a record; return its link where it is to be kept."""
         return self.add_packed(row.seq, packed(*row[:4]))

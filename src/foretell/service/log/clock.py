@@ -40,11 +40,17 @@ class Clock:
     """The clock of a log, which in a test database runs `scale` times as fast as the machine's."""
 
     def __init__(
-        self, mark: Mark | None = None, scale: float = 1.0, origin: int | None = None
+        self,
+        mark: Mark | None = None,
+        scale: float = 1.0,
+        origin: int | None = None,
+        skew: int = 0,
     ) -> None:
         """Go on after a mark; with a scale, time runs faster from `origin` on."""
         mark = mark or Mark()
-        wall, self._boot = _wall_clock(), _boot_clock()
+        self.skew = skew
+        """How far the wall clock of the log is ahead of this machine's: another's may count."""
+        wall, self._boot = _wall_clock() + skew, _boot_clock()
         self.scale = scale
         self.origin = wall if origin is None else origin
         self.ahead_seconds = 0.0
@@ -63,7 +69,7 @@ class Clock:
 
     def now(self) -> int:
         """Return the time, in microseconds since 1970."""
-        boot, wall = _boot_clock(), _wall_clock()
+        boot, wall = _boot_clock(), _wall_clock() + self.skew
         self._real += max(0, boot - self._boot)
         self._boot = max(boot, self._boot)
         step = wall - self._real
@@ -78,6 +84,15 @@ class Clock:
         if now >= YEAR_2110:
             raise LogClosed("log time has reached the year 2110, its end: take another database")
         return now
+
+    def skew_of(self, wall: int, began: int) -> int:
+        """Return how far another's wall clock is ahead, read since the boot clock read `began`."""
+        return wall - _wall_clock() + (_boot_clock() - began) // 2
+
+    @staticmethod
+    def boot_clock() -> int:
+        """Return the machine's own time, which only passes."""
+        return _boot_clock()
 
     def mark(self, time: int) -> Mark:
         """Return what to store, so that time goes on from a moment after a restart."""

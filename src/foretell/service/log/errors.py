@@ -25,6 +25,9 @@ SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno
 class LogClosed(ForetellError):
     """The log cannot be used now, so nothing is taken in."""
 
+    action: str | None = None
+    """What the policy would choose, where a decision could not be written."""
+
 
 class NoRoom(ForetellError):
     """A copy cannot be written where copies go: its disk is full, or it is read-only."""

@@ -23,6 +23,7 @@ from foretell.service.log.protocol import (
     Accepted,
     Draft,
     Duplicate,
+    LogCondition,
     LogGauges,
     LogReader,
     SavedState,
@@ -67,6 +68,11 @@ class MemoryLog(MemoryReader):
     def time_scale(self) -> float:
         """How many times as fast as the machine's clock log time runs."""
         return self._stamps.clock.scale
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may write the same log: none may."""
+        return False
 
     async def append(self, drafts: Sequence[Draft]) -> list[Written]:
         """Write records, in order, after others had their turn."""
@@ -144,6 +150,16 @@ class MemoryLog(MemoryReader):
         """Return the first seq that may still be used."""
         return self._stamps.head()
 
+    def note_seen(self, position: int) -> None:
+        """Do nothing: no other process writes this log."""
+
+    async def propagation_seconds(self) -> float:
+        """Return how long others may take to fold a record: there are none."""
+        return 0.0
+
+    async def seen_by_all(self, position: int) -> None:
+        """Do nothing: no other process writes this log."""
+
     @contextmanager
     def reader(self) -> Iterator[LogReader]:
         """Open a reader of the same records."""
@@ -203,6 +219,10 @@ class MemoryLog(MemoryReader):
     def gauges(self) -> LogGauges:
         """Return the numbers that operators watch."""
         return LogGauges(0, self._commits, 0.0, self._stamps.clock.ahead_seconds)
+
+    def condition(self) -> LogCondition:
+        """Return who writes the log: this process alone."""
+        return LogCondition()
 
     async def close(self, state_head: int = 0) -> None:
         """Leave everything as it is, for whoever uses the object next."""

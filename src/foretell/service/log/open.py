@@ -1,4 +1,4 @@
-"""Which engine keeps a log follows from its location: a file is SQLite's."""
+"""Which engine keeps a log follows from its location: an address of PostgreSQL, or a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from foretell.errors import InvalidInput
+from foretell.errors import InvalidInput, MissingExtra
+from foretell.service.database_address import is_address
 from foretell.service.log.errors import FULL, NoRoom
 from foretell.service.log.protocol import Log, LogReader
 from foretell.service.log.sqlite.driver_errors import driver_errors_wrapped
@@ -32,6 +33,12 @@ async def open_log(
 
     With `relaxed` durability decisions survive a crash of the process, not a power cut.
     """
+    if is_address(location):
+        refuse_relaxed(durability)
+        with postgres_extra():
+            from foretell.service.log.postgres.log import PostgresLog
+
+        return await PostgresLog.open(location, time_scale=time_scale)
     path = _real_name(location)
     with driver_errors_wrapped(path):
         return SqliteLog(path, relaxed=durability == "relaxed", time_scale=time_scale, vfs=vfs)
@@ -40,6 +47,13 @@ async def open_log(
 @contextmanager
 def open_reader(location: str) -> Iterator[LogReader]:
     """Open a reader of a log, which a server may be writing meanwhile."""
+    if is_address(location):
+        with postgres_extra():
+            from foretell.service.log.postgres.log import open_postgres_reader
+
+        with open_postgres_reader(location) as reader:
+            yield reader
+        return
     path = _real_name(location)
     with driver_errors_wrapped(path), open_sqlite_reader(path) as reader:
         yield reader
@@ -50,7 +64,13 @@ def back_up_log(location: str, target: str) -> None:
     path = _real_name(location)
     with driver_errors_wrapped(path):
         try:
-            back_up(path, target)
+            if is_address(location):
+                with postgres_extra():
+                    from foretell.service.log.postgres.copies import back_up as back_up_rows
+
+                back_up_rows(location, target)
+            else:
+                back_up(path, target)
         except OSError as error:
             if error.errno in FULL:
                 raise NoRoom(f"there is no room for the copy {target!r}: free some space") from None
@@ -59,6 +79,12 @@ def back_up_log(location: str, target: str) -> None:
 
 def restore_log(copy: str, location: str) -> None:
     """Put a copy in place of a log that no server uses."""
+    if is_address(location):
+        with postgres_extra():
+            from foretell.service.log.postgres.copies import put_in_place
+
+        put_in_place(location, copy)
+        return
     path = _real_name(location)
     with driver_errors_wrapped(copy):
         check_copy(copy)
@@ -69,6 +95,29 @@ def restore_log(copy: str, location: str) -> None:
                 replace_database(staged, path)
             finally:
                 remove_staged(path)
+
+
+def refuse_relaxed(durability: str) -> None:
+    """Refuse to answer before the server has written: that is the server's to set."""
+    if durability == "relaxed":
+        raise InvalidInput(
+            "durability relaxed is for a database file: with PostgreSQL every answer waits for "
+            "the server's disk, leave it out"
+        )
+
+
+@contextmanager
+def postgres_extra() -> Iterator[None]:
+    """Name the extra, if what it installs is missing."""
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "foretell":
+            raise
+        raise MissingExtra(
+            f"a log in PostgreSQL needs {error.name}, which is not installed: "
+            f"install it with pip install 'foretell[postgres]'"
+        ) from None
 
 
 def _real_name(location: str) -> str:

@@ -1,4 +1,4 @@
-"""The log: the only way to a database. `memory` and `sqlite` pass one conformance suite.
+"""The log: the only way to a database. All its engines pass one conformance suite.
 
 Whatever keeps it, a log promises:
 
@@ -108,6 +108,15 @@ class LogGauges(NamedTuple):
     """How far the wall clock is ahead of log time, while log time does not follow its step."""
 
 
+class LogCondition(NamedTuple):
+    """Who writes a log, and what it survives."""
+
+    writers: int = 1
+    """How many processes write it, this one included."""
+    durability: str = ""
+    """What an acknowledged record survives, in a sentence, where that is not this disk alone."""
+
+
 class LogCheck(NamedTuple):
     """What a check of a whole log has counted and found."""
 
@@ -174,7 +183,10 @@ class LogReader(Protocol):
         """Return what was kept with `save_uses`."""
 
     def head(self) -> int:
-        """Return the first seq that may still be used: all records below it are durable."""
+        """Return the first seq that may still be used: all records below it are durable.
+
+        Where several processes write, it is above an own record soon after that was appended.
+        """
 
     def check(self, pause: Callable[[int], None] = lambda _: None) -> LogCheck:
         """Check everything that is stored, in any thread.
@@ -195,6 +207,10 @@ class Log(LogReader, Protocol):
         """How many times as fast as the machine's clock log time runs: 1, but in a test."""
 
     @property
+    def shared(self) -> bool:
+        """Whether other processes may write the same log at the same time."""
+
+    @property
     def restores(self) -> int:
         """How often a copy was put in place of the log, which must then be read again."""
 
@@ -210,7 +226,20 @@ class Log(LogReader, Protocol):
     def now(self) -> int:
         """Return a seq for this moment, which no later record will be below.
 
-        The tail reaches it at once.
+        The tail reaches it at once. Where other processes write too, a later record of theirs may
+        be below it until the tail has reached it, which is soon.
+        """
+
+    def note_seen(self, position: int) -> None:
+        """Let other processes know that this one has folded all records below a seq."""
+
+    async def propagation_seconds(self) -> float:
+        """Return how long others may take to fold a record: 0 where nobody else writes now."""
+
+    async def seen_by_all(self, position: int) -> None:
+        """Wait until every process that writes the log has folded all records below a seq.
+
+        Raises `LogClosed` where one of them takes too long.
         """
 
     async def save_state(self, campaign: int, state: SavedState) -> None:
@@ -239,6 +268,9 @@ class Log(LogReader, Protocol):
 
     def gauges(self) -> LogGauges:
         """Return the numbers that operators watch."""
+
+    def condition(self) -> LogCondition:
+        """Return who writes the log, and what it survives, as far as it was last known."""
 
     async def close(self, state_head: int = 0) -> None:
         """Write what is queued, and stop; the head is at least `state_head` then."""

@@ -19,9 +19,10 @@ class Stamps:
     is above the first of them is not complete.
     """
 
-    def __init__(self, clock: Clock, head: int) -> None:
-        """Begin at a head: the first seq that may be given."""
+    def __init__(self, clock: Clock, head: int, slot: int = SLOT) -> None:
+        """Begin at a head: the first seq that may be given, in the slot of a stream."""
         self.clock = clock
+        self.slot = slot
         self._next = moment(head + SLOTS - 1)
         self._in_flight: deque[int] = deque()
         self._lock = threading.Lock()
@@ -32,7 +33,13 @@ class Stamps:
             first = self._at_least_now()
             self._next += records
             self._in_flight.append(first)
-        return range(first + SLOT, stamp(self._next), SLOTS)
+        return range(first + self.slot, stamp(self._next), SLOTS)
+
+    def give_back(self, seqs: range) -> None:
+        """Take no time for the last seqs of the newest group: their drafts were not written."""
+        with self._lock:
+            if seqs and moment(seqs[-1]) + 1 == self._next:
+                self._next -= len(seqs)
 
     def settle(self) -> None:
         """End the oldest group: its records are durable, and were handed on."""

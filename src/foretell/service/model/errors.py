@@ -193,6 +193,11 @@ class LogUnavailable(RequestProblem):
     status = 503
     retry_after = 1
 
+    def __init__(self, detail: str, action: str | None = None) -> None:
+        """Say why; `action` is what the policy would choose, as far as it is known."""
+        super().__init__(detail)
+        self.action = action
+
 
 class NoRoomForCopy(RequestProblem):
     """There is no room for a copy, or it may not be written."""

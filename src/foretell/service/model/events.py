@@ -246,6 +246,8 @@ class SecretMade(LogEvent, frozen=True, tag=6):
     id: int
     secret: bytes
     by: Author | None = None
+    begins: int = 0
+    """The seq from which on it signs, where that is later: when every process knows it."""
 
 
 class SecretWithdrawn(LogEvent, frozen=True, tag=7):

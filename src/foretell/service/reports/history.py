@@ -26,6 +26,7 @@ from foretell.service.model.events import (
     SecretMade,
     SecretWithdrawn,
     Stage,
+    moment,
 )
 from foretell.service.model.outcome import (
     Rules,
@@ -162,6 +163,8 @@ def server_record_view(record: Record) -> protocol.RecordView:
         body.pop(name, None)
     expires = body.pop("expires", None)
     body["expires_at"] = None if expires is None else format_timestamp(expires)
+    begins = body.pop("begins", 0)
+    body["begins_at"] = format_timestamp(moment(begins)) if begins else None
     return _view(record, _SERVER_EVENTS[type(record.event)], body)
 
 

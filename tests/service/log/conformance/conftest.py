@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from tests.service.log.engines import ENGINES, Engine
 
 
 @pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """Every engine, with an empty log."""
-    return ENGINES[request.param](tmp_path)
+    engine = ENGINES[request.param](tmp_path)
+    yield engine
+    engine.close()

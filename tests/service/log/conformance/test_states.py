@@ -60,7 +60,7 @@ def test_the_last_uses_of_keys_are_kept(engine: Engine) -> None:
 
 def test_the_head_is_at_least_what_it_was_closed_with(engine: Engine) -> None:
     async def close() -> int:
-        log = engine.open()
+        log = await engine.open()
         head = log.now() + (3_000_000 << 11)
         await log.close(head)
         return head

@@ -12,7 +12,15 @@ from tempfile import TemporaryDirectory
 import apsw
 
 from foretell.service.log.errors import LogClosed
-from foretell.service.log.protocol import Draft, LogGauges, LogReader, SavedState, Tail, Written
+from foretell.service.log.protocol import (
+    Draft,
+    LogCondition,
+    LogGauges,
+    LogReader,
+    SavedState,
+    Tail,
+    Written,
+)
 from foretell.service.log.sqlite import side_tables
 from foretell.service.log.sqlite.connection import connect
 from foretell.service.log.sqlite.database import Database
@@ -63,6 +71,11 @@ class SqliteLog(SqliteReader):
         """How many times as fast as the machine's clock log time runs."""
         return self._stamps.clock.scale
 
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may write the same log: none may."""
+        return False
+
     async def append(self, drafts: Sequence[Draft]) -> list[Written]:
         """Write records, durable and in order; raise `LogClosed` if none of them was taken in."""
         written: list[Written] = await self._database.submit(drafts)
@@ -88,6 +101,16 @@ class SqliteLog(SqliteReader):
     def head(self) -> int:
         """Return the first seq that may still be used: all records below it are durable."""
         return self._stamps.head()
+
+    def note_seen(self, position: int) -> None:
+        """Do nothing: no other process writes this log."""
+
+    async def propagation_seconds(self) -> float:
+        """Return how long others may take to fold a record: there are none."""
+        return 0.0
+
+    async def seen_by_all(self, position: int) -> None:
+        """Do nothing: no other process writes this log."""
 
     @contextmanager
     def reader(self) -> Iterator[LogReader]:
@@ -145,6 +168,10 @@ class SqliteLog(SqliteReader):
     def gauges(self) -> LogGauges:
         """Return the numbers that operators watch."""
         return LogGauges(*self._database.gauges, self._stamps.clock.ahead_seconds)
+
+    def condition(self) -> LogCondition:
+        """Return who writes the log: this process alone."""
+        return LogCondition()
 
     async def close(self, state_head: int = 0) -> None:
         """Write what is queued, and stop; the head is at least `state_head` then."""

@@ -1,0 +1,155 @@
+"""A database is opened, prepared, or refused in one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from foretell.errors import InvalidInput, MissingExtra
+from foretell.service.log.errors import LogClosed
+from foretell.service.log.open import open_log, open_reader
+from foretell.service.log.postgres import connection as connections
+from foretell.service.log.postgres.log import PostgresLog
+from foretell.service.log.postgres.settings import write_settings
+from tests.service.log.engines import decide, read_all
+from tests.service.log.postgres_server import at_database, drop_database, shared_dsn
+
+
+async def execute(dsn: str, statement: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+def empty() -> Iterator[str]:
+    """A database in which there is nothing."""
+    asyncio.run(execute(shared_dsn(), "CREATE DATABASE foretell_empty_database"))
+    dsn = at_database(shared_dsn(), "foretell_empty_database")
+    yield dsn
+    drop_database(dsn)
+
+
+def test_a_log_is_made_once_however_many_open_it_at_once(empty: str) -> None:
+    async def law() -> None:
+        logs = await asyncio.gather(*(PostgresLog.open(empty) for _ in range(5)))
+        for log in logs:
+            await decide(log)
+        assert len(await read_all(logs[0])) == 5
+        assert len({log.writer.own.row.slot for log in logs}) == 5
+        for log in logs:
+            await log.close()
+
+    asyncio.run(law())
+
+
+def test_a_schema_is_brought_up_to_date_once_and_a_newer_one_is_refused(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = connections.MIGRATIONS
+
+    async def open_and_close(count: int) -> None:
+        for log in await asyncio.gather(*(PostgresLog.open(empty) for _ in range(count))):
+            await decide(log)
+            await log.close()
+
+    asyncio.run(open_and_close(1))
+    later = (
+        *before,
+        "CREATE TABLE foretell.added (n integer); INSERT INTO foretell.added VALUES (1)",
+    )
+    monkeypatch.setattr(connections, "MIGRATIONS", later)
+    with pytest.raises(InvalidInput, match="start the service once"), open_reader(empty):
+        pass
+    asyncio.run(open_and_close(3))
+    monkeypatch.setattr(connections, "MIGRATIONS", before)
+    with pytest.raises(
+        InvalidInput, match="has the schema 2, and this version of foretell knows 1"
+    ):
+        asyncio.run(open_and_close(1))
+    with pytest.raises(InvalidInput, match="has the schema 2"), open_reader(empty):
+        pass
+
+
+def test_a_database_without_a_log_is_not_read(empty: str) -> None:
+    with pytest.raises(InvalidInput, match="there is no log in"), open_reader(empty):
+        pass
+
+
+def refused(dsn: str, **options: Any) -> str:
+    with pytest.raises((InvalidInput, LogClosed)) as caught:
+        asyncio.run(open_log(dsn, **options))
+    return str(caught.value)
+
+
+def test_what_cannot_be_opened_is_refused_without_naming_a_password() -> None:
+    missing = at_database(shared_dsn(), "no_such_database")
+    assert 'database "no_such_database" does not exist' in refused(missing)
+    nobody = "postgresql://me:secret@127.0.0.1:1/log"
+    said = refused(nobody)
+    assert "postgresql://me@127.0.0.1:1/log cannot be used now" in said
+    assert "secret" not in said
+    assert "is for a database file" in refused(missing, durability="relaxed")
+
+
+def test_the_speed_of_a_test_database_is_kept(empty: str) -> None:
+    async def law() -> None:
+        for given in (60.0, None, 60.0):
+            log = await PostgresLog.open(empty, time_scale=given)
+            assert log.time_scale == 60.0
+            await decide(log)
+            await log.close()
+
+    asyncio.run(law())
+    assert "runs at 60 times the speed" in refused(empty, time_scale=2.0)
+
+
+def test_a_log_at_the_speed_of_the_clock_is_not_sped_up(empty: str) -> None:
+    async def fill() -> None:
+        log = await PostgresLog.open(empty)
+        await log.close()
+
+    asyncio.run(fill())
+    assert "needs a database of its own" in refused(empty, time_scale=2.0)
+
+
+def test_a_clock_that_is_far_from_the_servers_writes_nothing(empty: str) -> None:
+    async def law() -> None:
+        log = await PostgresLog.open(empty)
+        try:
+            log.writer.own.clock.note(0, log.writer.own.clock.clock.boot_clock())
+            assert "ahead of that of the database server" in str(log.writer.own.clock.wrong)
+        finally:
+            await log.close()
+
+    asyncio.run(law())
+
+
+def test_a_setting_that_was_changed_is_refused(empty: str) -> None:
+    async def fill() -> None:
+        log = await PostgresLog.open(empty)
+        await log.close()
+        connection = await asyncpg.connect(empty)
+        await write_settings(connection, lease_seconds=2.0)
+        await connection.execute("UPDATE foretell.meta SET value = '9' WHERE name = 'schema'")
+        await connection.close()
+        await PostgresLog.open(empty)
+
+    with pytest.raises(Exception, match="the setting 'schema' does not match its checksum"):
+        asyncio.run(fill())
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(sys.modules):
+        if name.startswith("foretell.service.log.postgres"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'foretell\[postgres\]'"):
+        asyncio.run(open_log("postgresql://me@db.example/log"))
