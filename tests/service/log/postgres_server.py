@@ -29,6 +29,8 @@ from foretell.service.log.postgres.connection import connect, prepare
 from foretell.service.log.postgres.copies import TABLES
 from foretell.service.log.postgres.settings import write_settings
 
+TEMPORARY = Path(tempfile.gettempdir())
+"""Where the server lives, whatever folder a test sets: the name of a socket must be short."""
 STARTED = "started"
 SETTINGS = {
     "listen_addresses": "",
@@ -142,7 +144,7 @@ def shared_dsn() -> str:
     if given:
         return given
     run = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
-    folder = Path(tempfile.gettempdir()) / f"foretell-pg-{run}"
+    folder = TEMPORARY / f"foretell-pg-{run}"
     folder.mkdir(exist_ok=True)
     folder.chmod(0o755)
     with (folder / "lock").open("w") as lock:
