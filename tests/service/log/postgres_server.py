@@ -40,7 +40,7 @@ SETTINGS = {
     "max_connections": "200",
     "autovacuum": "off",
 }
-QUICK: dict[str, str | float] = {"poll_seconds": 0.005, "beat_seconds": 0.02, "lease_seconds": 0.5}
+QUICK: dict[str, str | float] = {"poll_seconds": 0.005, "beat_seconds": 0.02, "lease_seconds": 2.0}
 """Deciders that look at each other often, so that tests need not wait."""
 _numbers = itertools.count()
 

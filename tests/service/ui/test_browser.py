@@ -36,7 +36,7 @@ LOOKS = (("wide", "light"), ("wide", "dark"), ("narrow", "dark"), ("narrow", "li
 SCANNED = {("wide", "light"), ("narrow", "dark")}
 """The looks in which axe-core scans every page."""
 SEED = 8_000_000
-"""Not used while the demonstration was made."""
+"""Its worlds are not those that `make demo-live` shows."""
 
 
 class Watched:
@@ -75,7 +75,7 @@ def browser() -> Iterator[Browser]:
 def demo() -> Iterator[Demo]:
     started = Demo(SEED)
     try:
-        started.wait(240.0)  # on a free machine it takes 40
+        started.wait(240.0)  # a busy machine plays the worlds more slowly
         yield started
     finally:
         started.stop()
