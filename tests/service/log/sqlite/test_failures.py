@@ -6,8 +6,9 @@ import asyncio
 import logging
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -17,6 +18,7 @@ from foretell.service.log.open import open_log
 from foretell.service.log.protocol import SavedState
 from foretell.service.log.sqlite import database, watch
 from foretell.service.log.sqlite.log import SqliteLog
+from foretell.service.log.sqlite.reader import RecordReader
 from tests.service.log.engines import (
     ADMIN,
     accepted,
@@ -228,6 +230,29 @@ def test_a_waiter_that_was_cancelled_harms_nobody(tmp_path: Path) -> None:
         assert sum(isinstance(one, int) for one in done) == 9
         await decide(log)
         assert log.closed is None
+        await log.close()
+
+    asyncio.run(run())
+
+
+def test_a_key_that_nobody_asked_for_is_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flipped bit of a page can make SQLite return another key than the one it looked for."""
+    rows_of = RecordReader._rows
+
+    def flipped(reader: RecordReader, sql: str, bindings: Any = ()) -> Iterator[Any]:
+        for key, *row in rows_of(reader, sql, bindings):
+            yield (bytes([key[0] ^ 1, *key[1:]]), *row)
+
+    async def run() -> None:
+        log = await open_log(str(tmp_path / "live.db"))
+        await accepted(log, feedback(1, await decide(log), "e"))
+        assert len(await log.by_key(1, [b"e:e"])) == 1
+        monkeypatch.setattr(RecordReader, "_rows", flipped)
+        with pytest.raises(Damaged, match="the key of record"):
+            await log.by_key(1, [b"e:e"])
+        monkeypatch.undo()
         await log.close()
 
     asyncio.run(run())

@@ -259,6 +259,8 @@ class RecordReader:
         ):
             if row[0] is None:
                 raise Damaged("record", seq)
+            if key not in digests:  # the page of the key has changed under SQLite
+                raise Damaged("the key of record", seq)
             found[digests[key]] = record_of(row_of(row))
         return found
 
