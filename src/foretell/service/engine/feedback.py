@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import compress
 from time import perf_counter
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from foretell.service.engine.receipts import receipt_of
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.waiting import AboutDecision, Waiting
 from foretell.service.log.errors import Damaged, LogClosed
-from foretell.service.log.protocol import Written
+from foretell.service.log.protocol import Duplicate, Written
 from foretell.service.model.checks.validation import refuse_json
 from foretell.service.model.decision_id import UNKNOWN_ID
 from foretell.service.model.errors import Forbidden, NotFound, RequestProblem, Unusable
@@ -124,9 +125,9 @@ class FeedbackIntake:
             waiting.full[index] if result is None else receipt_of(waiting, index, result)
             for index, result in enumerate(written)
         ]
-        for active in {id(one.active): one.active for one in feedback}.values():
-            if active.uncounted:
-                await self.runtime.write_counts(active)
+        repeated = [isinstance(result, Duplicate) for result in written]
+        for active in {id(one.active): one.active for one in compress(feedback, repeated)}.values():
+            await self.runtime.write_counts(active)
         return receipts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from time import monotonic
 
 from foretell import protocol
@@ -13,6 +14,7 @@ from foretell.policies.draw import share_writer
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.verify import verify_log
+from foretell.service.log.errors import LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.events import moment
 
@@ -66,9 +68,10 @@ class Maintenance:
         return due
 
     async def write_counts(self) -> None:
-        """Write down the counts of what leaves no record."""
+        """Write down the counts of what leaves no record, as far as they can be written now."""
         for active in list(self.runtime.by_number.values()):
-            await self.runtime.write_counts(active)
+            with suppress(LogClosed):
+                await self.runtime.write_counts(active)
 
     async def compile_forever(self) -> None:
         """Compile campaigns as they become large, while requests are served."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 
 from foretell.errors import near_miss
@@ -32,6 +33,7 @@ class Runtime:
         self.log = log
         self.stopped: str | None = None
         """Why requests are refused, apart from the log; None while they are served."""
+        self._counting = asyncio.Lock()
         self.clear()
 
     def clear(self) -> None:
@@ -106,13 +108,18 @@ class Runtime:
             self.secrets.withdrawn.add(event.id)
 
     async def write_counts(self, active: ActiveCampaign) -> None:
-        """Write down how often something happened to a campaign that leaves no record."""
-        counted, active.uncounted = active.uncounted, {}
-        for name, by in counted.items():
-            try:
-                await self.log.add_counts(active.number, name, by)
-            except LogClosed:
-                active.uncounted[name] = active.uncounted.get(name, 0) + by
+        """Write down how often something happened to a campaign that leaves no record.
+
+        Raises `LogClosed` where it cannot be written; it is then kept for the next time.
+        """
+        async with self._counting:  # whoever comes second waits for what the first one writes
+            while active.uncounted:
+                name, by = active.uncounted.popitem()
+                try:
+                    await self.log.add_counts(active.number, name, by)
+                except LogClosed:
+                    active.uncounted[name] = active.uncounted.get(name, 0) + by
+                    raise
 
     async def write_uses(self) -> None:
         """Write down when keys were last used: now and then, never for a request."""
