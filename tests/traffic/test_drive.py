@@ -42,7 +42,19 @@ class Interrupted(Scripted):
 
 def test_the_finished_runs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "HttpService", Interrupted)
-    options = ["--runs", "4", "--parallel", "1", "--horizon", "100", "--policy", "nsd-kl", "--json"]
+    options = [
+        "--key",
+        "ftk_any",
+        "--runs",
+        "4",
+        "--parallel",
+        "1",
+        "--horizon",
+        "100",
+        "--policy",
+        "nsd-kl",
+        "--json",
+    ]
     done = CliRunner().invoke(simulate_traffic, options)
     assert json.loads(done.stdout)["runs"] == 3
     assert "Aborted!" in done.stderr
