@@ -5,6 +5,7 @@ JOBS ?= 2
 
 BIN := .venv/bin
 STAMP := .venv/.installed
+DEBIAN := .venv/debian
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 LOCK := requirements.lock
 LOCK_NOTE := \# All extras, pinned for Python 3.11+ on every platform; made by `make lock`.
@@ -21,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which then need n
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo serve demo-live test check browser faketime postgres lint leaderboard bench bench-live bench-policies torture lock sbom clean
+.PHONY: help setup demo serve demo-live test check browser faketime node postgres deploy-tools lint leaderboard bench bench-live bench-policies torture lock sbom clean
 
 help: ## Say what can be made
 	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -37,7 +38,7 @@ serve: $(STAMP) ## Start the decision service at port 8000, on foretell.db (FLAG
 demo-live: $(STAMP) ## Start the service with four simulated campaigns, and say where its dashboard is
 	$(BIN)/foretell demo-live $(FLAGS)
 
-test: lint browser faketime postgres ## Run every check and every test
+test: lint browser faketime node postgres deploy-tools ## Run every check and every test
 	$(BIN)/python -m pytest -q -n $(JOBS)
 
 check: lint postgres ## The fast loop: every check, and the tests that neither compile nor take long
@@ -56,7 +57,13 @@ faketime: # the clock of a real server is turned
 	  apt-get update -qq && apt-get install -qq --no-install-recommends libfaketime > /dev/null; } || { \
 	  echo "the tests need libfaketime: install it and call make test again" >&2; exit 1; }
 
-postgres: # the log in PostgreSQL is tested on a real server, which the tests start themselves
+node: # clients of the service are generated and run in TypeScript, whose packages the tests install
+	command -v node > /dev/null && command -v npm > /dev/null || { \
+	  echo "Installing Node.js for the tests of generated clients"; \
+	  apt-get update -qq && apt-get install -qq --no-install-recommends nodejs npm > /dev/null; } || { \
+	  echo "the tests need Node.js 20 or newer and npm: install them and call make test again" >&2; exit 1; }
+
+postgres: # the log in PostgreSQL is tested on a real server, which the tests start themselves, and a pooler
 	{ command -v postgres || ls $(foreach folder,/usr/lib/postgresql/* /usr/pgsql-*,$(folder)/bin/postgres); } \
 	  2> /dev/null | grep -q . || { \
 	  echo "Installing PostgreSQL for the tests of the log"; \
@@ -64,6 +71,25 @@ postgres: # the log in PostgreSQL is tested on a real server, which the tests st
 	  sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf && \
 	  apt-get install -qq --no-install-recommends postgresql > /dev/null; } || { \
 	  echo "the tests need PostgreSQL 14 or newer: install it and call make test again" >&2; exit 1; }
+	command -v pgbouncer > /dev/null || test -x /usr/sbin/pgbouncer || { \
+	  echo "Installing PgBouncer for the tests of the log"; \
+	  apt-get update -qq && apt-get install -qq --no-install-recommends pgbouncer > /dev/null; } || { \
+	  echo "the tests need PgBouncer: install it and call make test again" >&2; exit 1; }
+
+deploy-tools: $(BIN)/python # nginx and promtool are unpacked, not installed: no service is to start
+	command -v systemd-analyze > /dev/null || { \
+	  echo "Installing systemd for the test of its unit: nothing of it is started"; \
+	  apt-get update -qq && apt-get install -qq --no-install-recommends systemd > /dev/null; } || { \
+	  echo "the tests need systemd-analyze: install it and call make test again" >&2; exit 1; }
+	for tool in nginx:usr/sbin/nginx prometheus:usr/bin/promtool; do \
+	  package=$${tool%%:*} file=$${tool#*:}; \
+	  PATH="$$PATH:/usr/sbin" command -v $${file##*/} > /dev/null || test -x $(DEBIAN)/$$file || ( \
+	    echo "Unpacking $${file##*/} for the tests of deploy/"; \
+	    mkdir -p $(DEBIAN) && cd $(DEBIAN) && { apt-get download -qq $$package 2> /dev/null || \
+	      { apt-get update -qq && apt-get download -qq $$package 2> /dev/null; }; } && \
+	    dpkg --fsys-tarfile $${package}_*.deb | tar -x ./$$file && rm $${package}_*.deb ) || { \
+	    echo "the tests need $${file##*/}: put one on the PATH and call make test again" >&2; exit 1; }; \
+	done
 
 lint: $(STAMP)
 	$(BIN)/ruff check --quiet
@@ -82,7 +108,7 @@ bench: $(STAMP) ## Run the benchmarks
 	$(BIN)/python -m benchmarks
 
 bench-live: $(STAMP) ## Run the benchmarks of the service
-	$(BIN)/python -m benchmarks live --out out/bench-live.json
+	$(BIN)/python -m benchmarks live feedback_file --out out/bench-live.json
 
 bench-policies: $(STAMP) ## Hold the default policy against its targets, on worlds that it was not tuned on
 	$(BIN)/python -m benchmarks default_policy censored --out out/bench-policies.json

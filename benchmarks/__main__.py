@@ -19,26 +19,41 @@ from benchmarks import history
 if TYPE_CHECKING:
     from benchmarks.measure import BenchmarkResult
 
-NAMES = ("startup", "versus_cpp", "versus_libraries", "scaling", "worlds")
+NAMES = ("startup", "versus_cpp", "versus_libraries", "scaling", "worlds", "sweep")
 POLICIES = ("default_policy", "censored")
-SERVICE = ("live",)
+LIVE = (
+    "live_decide",
+    "live_sizes",
+    "live_feedback",
+    "live_client",
+    "live_restart",
+    "live_reports",
+    "live_dashboard",
+    "live_postgres",
+)
+"""The parts of `live`, the benchmark of the service: each a module here, with a function of its
+name that returns what it found."""
 OUT = Path("out/bench.json")
 
 
 @click.command()
-@click.argument("names", nargs=-1, type=click.Choice((*NAMES, *POLICIES, *SERVICE)))
+@click.argument(
+    "names", nargs=-1, type=click.Choice((*NAMES, *POLICIES, "live", *LIVE, "feedback_file"))
+)
 @click.option(
     "--out", type=click.Path(path_type=Path), default=OUT, help="Where the numbers go, as JSON."
 )
 def main(names: tuple[str, ...], out: Path) -> None:
     """Run the NAMES benchmarks, without a name those of the lab's speed; exit 1 if one misses.
 
-    A run without a name is added to the history.
+    `live` stands for all of the service. A run without a name, and one of `live`, is added to the
+    history.
     """
     console = Console()
     before, begun = history.load(), time.monotonic()
     results: dict[str, BenchmarkResult] = {}
-    for name in names or NAMES:
+    kept = {(): history.LAB, ("live",): history.LIVE}.get(names)
+    for name in LIVE if names == ("live",) else names or NAMES:
         with console.status(f"{name} …"):
             results[name] = getattr(importlib.import_module(f"benchmarks.{name}"), name)()
     loads = (before, history.load())
@@ -50,9 +65,9 @@ def main(names: tuple[str, ...], out: Path) -> None:
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps({name: asdict(one) for name, one in results.items()}, indent=1))
-    if not names:
-        history.append(results, loads)
-        history.draw()
+    if kept is not None:
+        kept.append(results, loads)
+        kept.draw()
     console.print(f"The numbers are in {out}.", highlight=False)
     sys.exit(0 if all(result.met for result in results.values()) else 1)
 

@@ -1,4 +1,7 @@
-"""What earlier runs of the benchmarks found: a line each, and a plot of what has a target."""
+"""What earlier runs of the benchmarks found: a line each, and a plot of what has a target.
+
+The lab and the service have a history of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,82 @@ import platform
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from benchmarks.measure import BenchmarkResult
 
-HISTORY = Path(__file__).with_name("history.jsonl")
-PLOT = Path(__file__).parent.parent / "docs" / "images" / "bench-history.svg"
-PLOTTED = ", against C++"
+HERE = Path(__file__).parent
+IMAGES = HERE.parent / "docs" / "images"
+AGAINST_CPP = ", against C++"
+LIVE_LINES = {
+    "live_decide: durable decide against the empty handler, rate": "decide, rate",
+    "live_decide: durable decide against the empty handler, CPU": "decide, CPU",
+    "live_decide: durable decide over a bare fdatasync, p50": "decide, p50",
+    "live_decide: durable decide against a grouped fdatasync, p99": "decide, p99",
+    "live_feedback: durable feedback in batches of 1,000": "feedback",
+    "live_restart: restart with 1,000,000 records, CPU until ready": "restart",
+    "live_client: decide on a kept connection, CPU of the client": "client",
+}
+"""What is plotted of the service, by its name in the history."""
+
+
+class History(NamedTuple):
+    """Where runs are written down, and their plot."""
+
+    file: Path
+    plot: Path
+    axis: str
+
+    def append(self, results: dict[str, BenchmarkResult], loads: tuple[float, float]) -> None:
+        """Add this run to the history."""
+        rows = [
+            (f"{name}: {row.what}", row)
+            for name, result in results.items()
+            for row in result.measurements
+        ]
+        line = {
+            "when": datetime.now(UTC).isoformat(timespec="minutes"),
+            "commit": _commit(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "load": loads,
+            "values": {name: row.value for name, row in rows if row.value is not None},
+            "scores": {name: row.score for name, row in rows if row.score is not None},
+            "missed": [name for name, row in rows if row.met is False],
+        }
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def read(self) -> list[dict[str, Any]]:
+        """Return every run, the earliest first."""
+        return [json.loads(line) for line in self.file.read_text(encoding="utf-8").splitlines()]
+
+    def draw(self) -> None:
+        """Draw how each line has come along, from run to run."""
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+
+        runs = self.read()
+        figure = Figure(figsize=(7.0, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        (_draw_live if self is LIVE else _draw_lab)(axes, runs)
+        axes.axhline(1.0, color="grey", linewidth=0.8)
+        axes.set_xticks(range(len(runs)), [run["commit"] for run in runs], rotation=45)
+        axes.set_ylabel(self.axis)
+        axes.legend(fontsize="small", ncols=2)
+        with mpl.rc_context({"svg.hashsalt": "foretell"}):
+            figure.savefig(self.plot, metadata={"Date": None})
+
+
+LAB = History(
+    HERE / "history.jsonl", IMAGES / "bench-history.svg", "the whole of simulate, C++ = 1"
+)
+LIVE = History(
+    HERE / "live_history.jsonl", IMAGES / "bench-live-history.svg", "times better than its target"
+)
 
 
 def load() -> float:
@@ -23,56 +94,26 @@ def load() -> float:
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0
 
 
-def append(results: dict[str, BenchmarkResult], loads: tuple[float, float]) -> None:
-    """Add this run to the history."""
-    line = {
-        "when": datetime.now(UTC).isoformat(timespec="minutes"),
-        "commit": _commit(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "load": loads,
-        "values": {
-            f"{name}: {row.what}": row.value
-            for name, result in results.items()
-            for row in result.measurements
-            if row.value is not None
-        },
-        "missed": [
-            f"{name}: {row.what}"
-            for name, result in results.items()
-            for row in result.measurements
-            if row.met is False
-        ],
-    }
-    with HISTORY.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
-
-
-def read() -> list[dict[str, Any]]:
-    """Return every run, the earliest first."""
-    return [json.loads(line) for line in HISTORY.read_text(encoding="utf-8").splitlines()]
-
-
-def draw() -> None:
-    """Draw how each policy has stood against its C++ loop."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    runs = read()
-    names = sorted({name for run in runs for name in run["values"] if name.endswith(PLOTTED)})
-    figure = Figure(figsize=(7.0, 3.6), layout="constrained")
-    axes = figure.add_subplot()
+def _draw_lab(axes: Axes, runs: list[dict[str, Any]]) -> None:
+    """Draw how each policy has compared with its C++ loop."""
+    names = sorted({name for run in runs for name in run["values"] if name.endswith(AGAINST_CPP)})
     for name in names:
-        points = [(n, run["values"][name]) for n, run in enumerate(runs) if name in run["values"]]
-        label = name.partition(": ")[2].removesuffix(PLOTTED)
-        axes.plot(*zip(*points, strict=True), marker="o", label=label)
-    axes.axhline(1.0, color="grey", linewidth=0.8)
-    axes.set_xticks(range(len(runs)), [run["commit"] for run in runs], rotation=45)
-    axes.set_ylabel("the whole of simulate, C++ = 1")
+        label = name.partition(": ")[2].removesuffix(AGAINST_CPP)
+        _draw_line(axes, [run["values"].get(name) for run in runs], label)
     axes.set_ylim(0.0, None)
-    axes.legend(fontsize="small", ncols=2)
-    with mpl.rc_context({"svg.hashsalt": "foretell"}):
-        figure.savefig(PLOT, metadata={"Date": None})
+
+
+def _draw_live(axes: Axes, runs: list[dict[str, Any]]) -> None:
+    """Draw how near each line has come to its target: above 1 it is met."""
+    for name, label in LIVE_LINES.items():
+        _draw_line(axes, [run["scores"].get(name) for run in runs], label)
+    axes.set_ylim(0.0, None)
+
+
+def _draw_line(axes: Axes, values: list[float | None], label: str) -> None:
+    points = [(run, value) for run, value in enumerate(values) if value is not None]
+    if points:
+        axes.plot(*zip(*points, strict=True), marker="o", label=label)
 
 
 def _commit() -> str:
@@ -81,6 +122,6 @@ def _commit() -> str:
         capture_output=True,
         text=True,
         check=False,
-        cwd=HISTORY.parent,
+        cwd=HERE,
     )
     return done.stdout.strip() or "unknown"

@@ -26,6 +26,8 @@ class Measurement:
     """None where there is no target."""
     value: float | None = None
     """The measured number, for out/bench.json."""
+    score: float | None = None
+    """How many times better than its target it is; below 1 it missed."""
 
     @property
     def verdict(self) -> str:
@@ -48,13 +50,27 @@ class BenchmarkResult:
     def at_least(self, what: str, value: float, target: float, unit: str = "x") -> None:
         """Add a measurement whose value must reach the target."""
         self.measurements.append(
-            Measurement(what, f"{value:.3g}{unit}", f">= {target:g}{unit}", value >= target, value)
+            Measurement(
+                what,
+                f"{value:.3g}{unit}",
+                f">= {target:g}{unit}",
+                value >= target,
+                value,
+                value / target,
+            )
         )
 
     def at_most(self, what: str, value: float, target: float, unit: str = "x") -> None:
         """Add a measurement whose value must not pass the target."""
         self.measurements.append(
-            Measurement(what, f"{value:.3g}{unit}", f"<= {target:g}{unit}", value <= target, value)
+            Measurement(
+                what,
+                f"{value:.3g}{unit}",
+                f"<= {target:g}{unit}",
+                value <= target,
+                value,
+                target / value if value > 0 else None,
+            )
         )
 
     def must(self, what: str, measured: str, target: str, *, met: bool) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from foretell.cli import cli
 from foretell.policies import policy_markdown
+from foretell.service.http.metric_catalogue import metrics_markdown
 from foretell.service.http.routes import OPERATIONS
 from foretell.service.log.chain import Chain
 from foretell.service.log.record import stored_row
@@ -48,6 +49,7 @@ def tables() -> dict[str, tuple[Path, str]]:
         "policies": (DOCS / "policies" / "index.md", policy_markdown()),
         "settings": (DOCS / "live.md", settings_markdown()),
         "commands": (DOCS / "reference" / "commands.md", commands_markdown()),
+        "metrics": (DOCS / "reference" / "metrics.md", metrics_markdown()),
         "routes": (DOCS / "reference" / "api.md", routes_markdown()),
         "record": (DOCS / "explanation" / "log-format.md", record_markdown()),
     }

@@ -24,11 +24,11 @@ TEXTS = [
 LONGEST_FILE = 400
 LONGEST_SOURCE = 380
 MEDIAN_FILE = 110
-MOST_FILES = 447
+MOST_FILES = 504
 """About 210 were planned. There are more because a file holds one idea: the service has grown by
-limits, budgets, evaluations, reports, corrected silence and a dashboard, and none of them was put
-into the file of another. A file that needs room under this limit takes the place of one that holds
-no idea."""
+limits, budgets, evaluations, reports, corrected silence, a dashboard and tables of large campaigns,
+and none of them was put into the file of another. A file that needs room under this limit takes the
+place of one that holds no idea."""
 LARGEST_FOLDER = 40
 PRIVATE_WORDS = re.compile(
     r"(?<![a-z])(manner|standing|stands|stood|refold|anew|ahead|beside|worth|patience|punctual|tempo"

@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     )
     from foretell.policies.conformance import check_policy
     from foretell.sim import Batch, Batches, load, simulate
+    from foretell.studies.claim import Claim, Finding
+    from foretell.studies.leaderboard.board import leaderboard
+    from foretell.studies.study import Study
     from foretell.types import Problem
     from foretell.worlds import (
         Scenario,
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
         interpolation,
         random_walk,
         redraws,
+        register_scenario,
         rewards,
         scenario,
         scenarios,
@@ -80,6 +84,7 @@ __all__ = [
     "Batch",
     "Batches",
     "BayesUcb",
+    "Claim",
     "Client",
     "CusumUcb",
     "DKlUcb",
@@ -87,6 +92,7 @@ __all__ = [
     "DUcb",
     "Decision",
     "Exp3S",
+    "Finding",
     "ForetellError",
     "GlrKlUcb",
     "Ids",
@@ -110,6 +116,7 @@ __all__ = [
     "Scenario",
     "SignalGlrKlUcb",
     "Spec",
+    "Study",
     "SwKlUcb",
     "SwTs",
     "SwUcb",
@@ -120,12 +127,14 @@ __all__ = [
     "delays",
     "interpolation",
     "kernel",
+    "leaderboard",
     "load",
     "policy",
     "policy_table",
     "random_walk",
     "redraws",
     "register",
+    "register_scenario",
     "registered_policies",
     "rewards",
     "scenario",
@@ -145,6 +154,9 @@ _LATER = {
     "foretell.client": ("AsyncClient", "Client"),
     "foretell.policies.conformance": ("check_policy",),
     "foretell.sim": ("Batch", "Batches", "load", "simulate"),
+    "foretell.studies.leaderboard.board": ("leaderboard",),
+    "foretell.studies.claim": ("Claim", "Finding"),
+    "foretell.studies.study": ("Study",),
     "foretell.types": ("Problem",),
     "foretell.worlds": (
         "Scenario",
@@ -152,6 +164,7 @@ _LATER = {
         "interpolation",
         "random_walk",
         "redraws",
+        "register_scenario",
         "rewards",
         "scenario",
         "scenarios",

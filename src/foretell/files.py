@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 
 
 def write_whole(
-    path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any], *, private: bool = False
+    path: str | os.PathLike[str],
+    write: Callable[[IO[bytes]], Any],
+    *,
+    private: bool = False,
+    durable: bool = True,
 ) -> None:
     """Let `write` fill a file next to `path`, then rename it to `path`.
 
     A crash leaves the old file or the new one, never a part; what bears the name is on disk. A
-    `private` file can be read by nobody else.
+    `private` file can be read by nobody else. Without `durable`, which takes most of the time, a
+    power cut may leave a part: for a cache that notices.
     """
     target = Path(path)
     mask = os.umask(0)
@@ -27,12 +32,15 @@ def write_whole(
         try:
             write(file)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
             Path(file.name).chmod(0o600 if private else 0o666 & ~mask)
         except BaseException:
             Path(file.name).unlink()
             raise
     Path(file.name).replace(target)
+    if not durable:
+        return
     with suppress(PermissionError):  # where folders cannot be opened
         sync(target.absolute().parent)
 

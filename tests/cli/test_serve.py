@@ -69,6 +69,7 @@ def test_every_setting_can_be_set_in_each_way(
 ) -> None:
     setting = known_settings()[name]
     words = {"durability": "relaxed", "log_format": "json", "log_level": "error"}
+    words |= {"root_path": "/foretell", "cors_origin": "https://a.example,http://localhost:3000"}
     other = "true" if setting.is_switch else words.get(name, "2048")
     written = other if setting.is_switch or setting.form in {"INTEGER", "NUMBER"} else None
     file = tmp_path / "live.toml"
@@ -90,6 +91,10 @@ def test_every_setting_can_be_set_in_each_way(
         ({}, {"FORETELL_DURABILITY": "ful"}, "", "FORETELL_DURABILITY must be full or relaxed"),
         ({"--scrub-seconds": "nan"}, {}, "", "--scrub-seconds must be a number of seconds above 0"),
         ({"--time-scale": "inf"}, {}, "", "--time-scale must be a number above 0"),
+        ({"--root-path": "foretell/"}, {}, "", "--root-path must be a path like /foretell"),
+        ({"--root-path": "/"}, {}, "", "--root-path must be a path like /foretell"),
+        ({"--cors-origin": "shop.example"}, {}, "", "--cors-origin must be origins like https://"),
+        ({"--cors-origin": "https://a.example/x"}, {}, "", "--cors-origin must be origins like"),
         ({}, {}, 'port = "8000"', "port in 'live.toml' must be a whole number"),
         ({"--port": "80"}, {}, 'port = "8000"', "port in 'live.toml' must be a whole number"),
         ({}, {}, "port = true", "port in 'live.toml' must be a whole number"),

@@ -159,7 +159,7 @@ def test_a_copy_is_on_disk_and_can_be_read_by_nobody_else(
 @pytest.mark.parametrize(
     ("says", "sentence"),
     [
-        (answer("302 Found", b"", more=b"Location: http://[::1\r\n"), "location header"),
+        (answer("302 Found", b"", more=b"Location: http://[::1\r\n"), "answered 302)"),
         (answer("302 Found", b"", more=b"Location: http://x\r\n"), "answered 302)"),
         (answer("308 There", b"", more=b"Location: /elsewhere\r\n"), "answered 308)"),
         (answer("404 Nothing", NESTED), "answered 404)"),

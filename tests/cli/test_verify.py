@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -51,7 +52,9 @@ def fill(server: Server) -> None:
         if place % 5 == 0:
             server.ask("POST", f"{feedback}/reward", {"value": 1.0, "event_id": f"r{place}"})
         if place == EVENTS // 2:
-            assert server.ask("POST", "/v1/campaigns/one/refit")[0] == 200
+            assert server.ask("POST", "/v1/campaigns/one/refit")[0] == 202
+            while server.ask("GET", "/v1/campaigns/one")[1]["refit"] is not None:
+                time.sleep(0.01)
             assert server.ask("POST", "/v1/campaigns/two/actions", {"action": "c"})[0] == 201
 
 

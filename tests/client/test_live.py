@@ -135,6 +135,8 @@ def test_feedback_is_rejected_listed_and_sent_again(
     assert "there is no signal 'buy'" in reasons[0]
     assert "10 times outside the reward_range" in reasons[1]
     admin.patch_campaign(campaign, signals=["none", "click", "buy"], reward_range=[0.0, 5000.0])
+    while server.ask("GET", f"/v1/campaigns/{campaign}")[1]["refit"]:  # it is in force after that
+        time.sleep(0.01)
     client.close()
     later = make(server.url, key=KEY, timeout=20.0, outbox=tmp_path / "outbox.db")
     assert later.resend_rejected() == 2

@@ -15,6 +15,7 @@ import pytest
 from foretell.cli import cli
 from foretell.policies import policy_table
 from foretell.service.engine import Engine
+from foretell.service.http.export import COLUMNS
 from foretell.service.http.metrics import Metrics
 from foretell.service.http.routes import OPERATIONS
 from foretell.service.model import events
@@ -78,14 +79,14 @@ def test_the_metrics_are_those_of_the_reference(tmp_path: Path) -> None:
     async def shown() -> str:
         engine = await Engine.open(tmp_path / "live.db", compiled=False)
         try:
-            return Metrics(engine.gauges).text().decode()
+            return (await Metrics(engine).text()).decode()
         finally:
             await engine.close()
 
     text = asyncio.run(shown())
-    kinds = dict(re.findall(r"^# TYPE (foretell_\w+) (\w+)", text, flags=re.MULTILINE))
+    kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)", text, flags=re.MULTILINE))
     page = (DOCS / "reference" / "metrics.md").read_text("utf-8")
-    named = dict(re.findall(r"^\| `(foretell_\w+)` \| (\w+) \|", page, flags=re.MULTILINE))
+    named = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, flags=re.MULTILINE))
     assert named == kinds
 
 
@@ -107,6 +108,11 @@ def test_every_field_of_a_record_is_explained(kind: type[msgspec.Struct]) -> Non
     elif f": {name}\n" in events_part:
         part = events_part.partition(f": {name}\n")[2].partition("\n### ")[0]
     else:
-        (part,) = re.findall(rf"^\| \d \| {name}\b.*$", events_part, flags=re.MULTILINE)
+        (part,) = re.findall(rf"^\| \d+ \| {name}\b.*$", events_part, flags=re.MULTILINE)
     missing = [one for one in kind.__struct_fields__ if f"`{one}`" not in part]
     assert missing == [], f"{name} of docs/explanation/log-format.md does not name {missing}"
+
+
+def test_every_column_of_the_export_is_explained_with_its_type() -> None:
+    page = (ROOT / "docs" / "product" / "export.md").read_text("utf-8")
+    assert dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, flags=re.MULTILINE)) == COLUMNS

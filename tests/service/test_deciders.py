@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import signal
 import tempfile
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -149,6 +151,26 @@ def test_a_change_is_in_force_everywhere_once_it_is_answered(
     ask(second, "DELETE", f"/v1/keys/{made['id']}")
     for server in servers:
         assert server.ask("POST", path, {}, headers)[0] == 401
+
+
+def test_who_is_signed_in_to_the_dashboard_is_signed_in_on_every_server(
+    servers: list[Server],
+) -> None:
+    """Until one signs out, on any of them."""
+
+    def visit(server: Server, path: str, cookie: str = "", **form: str) -> tuple[int, str]:
+        call = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=60)
+        headers = {"Cookie": cookie, "Content-Type": "application/x-www-form-urlencoded"}
+        call.request("POST" if form else "GET", path, urlencode(form) or None, headers)
+        answer = call.getresponse()
+        call.close()
+        return answer.status, answer.getheader("set-cookie", "").partition(";")[0]
+
+    first, second, third = servers
+    _, cookie = visit(first, "/ui/sign-in", key=first.key)
+    assert [visit(server, "/ui", cookie)[0] for server in servers] == [200, 200, 200]
+    visit(second, "/ui/sign-out", cookie, token="")
+    assert [visit(server, "/ui", cookie)[0] for server in (third, first)] == [303, 303]
 
 
 def test_an_id_stays_valid_while_the_secret_is_changed(servers: list[Server], name: str) -> None:

@@ -29,6 +29,8 @@ Phase = Literal["start", "serving", "restore"]
 PHASES: tuple[Phase, ...] = ("start", "serving", "restore")
 EVENTS = 20
 """Events that are sent while an error may come."""
+EVENTS_BEFORE = {"start": 50, "serving": EVENTS, "restore": EVENTS}
+"""Events that are sent before: a start reads what has come since the last checkpoint."""
 
 
 class FailingDisk(Disk):
@@ -79,7 +81,7 @@ class Attempt:
         """Prepare a database, let a call fail in a phase, and look at what is left."""
         server = await self._started()
         await self.traffic.set_up(self.network)
-        await self._load(EVENTS)
+        await self._load(EVENTS_BEFORE[phase])
         if phase == "start":
             await self._crashed(server)
             await self._start_with_an_error()

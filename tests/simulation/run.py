@@ -30,10 +30,11 @@ from foretell.service.engine.replay import rebuild
 from foretell.service.engine.verify import verify_log
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.open import open_reader
-from foretell.service.model.decider import Decider, Eligible
+from foretell.service.model.decider import Decider
 from foretell.service.model.decision_id import read_decision_id
 from foretell.service.model.events import moment
 from foretell.service.model.overlay import Overlay
+from foretell.service.model.value_table import Eligible
 from tests.simulation.oracle import FinalLog, wrong_answers, wrong_life, wrong_refits
 from tests.simulation.server import Network, Server, log_of, simulated
 from tests.simulation.virtual_time import SECOND, VirtualLoop, VirtualTime, on_virtual_time

@@ -215,19 +215,35 @@ class Server:
 
     async def ask(self, verb: str, body: Body) -> Any:
         """Send a request, and wait for the answer however long it takes."""
-        method, path, media, content = request_of(verb, body)
         before = log_of(self).head()
-        done = asyncio.get_running_loop().create_future()
-        done.add_done_callback(_look_away)
-        task = asyncio.create_task(self._answer(method, path, media, content, done))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-        status, answer = await done
+        status, answer = await self._request(*request_of(verb, body))
+        if verb in {"patch", "refit"} and status == 202:
+            await self._refitted(f"/v1/campaigns/{body['campaign']}")
         if status == 200 and verb in {"batch", *FEEDBACK}:
             after, read = log_of(self).head(), msgspec.json.decode(answer)
             found = read["results"] if verb == "batch" else [read]
             self.receipts += [Given(one, before, after) for one in found]
         return answer_of(verb, body, status, answer)
+
+    async def _request(self, method: str, path: str, media: str, content: bytes) -> Any:
+        done = asyncio.get_running_loop().create_future()
+        done.add_done_callback(_look_away)
+        task = asyncio.create_task(self._answer(method, path, media, content, done))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return await done
+
+    async def _refitted(self, campaign: str) -> None:
+        """Wait until a refit is in force: its 202 promised nothing yet."""
+        while True:
+            status, answer = await self._request("GET", campaign, "application/json", b"")
+            if status != 200:
+                raise NoAnswer
+            if (refit := msgspec.json.decode(answer)["refit"]) is None:
+                return
+            if refit["status"] == "failed":
+                raise Refused(409, refit["detail"])
+            await asyncio.sleep(0.002)
 
     async def _answer(
         self, method: str, path: str, media: str, content: bytes, done: asyncio.Future[Any]

@@ -15,7 +15,7 @@ from tests.reference.signal_evidence import Entry, evidence
 def entered(entries: list[Entry], actions: int, signals: int) -> SignalTest:
     test = SignalTest(actions, signals)
     for entry in entries:
-        test.enter(*entry)
+        test.enter([entry])
     return test
 
 
@@ -70,7 +70,7 @@ def test_a_theta_that_moves_between_periods_is_no_evidence_against_an_action() -
                 best = int(rng.integers(3))
             action = best if rng.random() < 0.7 else int(rng.integers(3))
             signal = int(rng.random() < 0.5)
-            test.enter(action, signal, float(rng.random() < theta[signal]))
+            test.enter([(action, signal, float(rng.random() < theta[signal]))])
         alarms += test.peak >= math.log(20)
     assert alarms[WITHIN] <= 2
     assert alarms[POOLED] >= 38
@@ -84,7 +84,7 @@ def test_an_action_whose_signal_means_something_else_is_found() -> None:
         for _ in range(1500):
             action, signal = int(rng.integers(4)), int(rng.random() < 0.5)
             theta = 0.02 if not signal else 0.1 if action == 2 else 0.6
-            test.enter(action, signal, float(rng.random() < theta))
+            test.enter([(action, signal, float(rng.random() < theta))])
         named = divmod(int(test.evidence.argmax()), 2)
         found += test.peak[WITHIN] >= math.log(20) and named == (2, 1)
     assert found >= 19
@@ -103,8 +103,8 @@ def test_a_new_action_changes_no_evidence_and_a_copy_goes_on_alike() -> None:
     copy.restore(test.arrays())
     for one in (test, copy):
         for entry in entries:
-            one.enter(*entry)
-        one.enter(3, 2, 1.0)
+            one.enter([entry])
+        one.enter([(3, 2, 1.0)])
     assert {name: array.tobytes() for name, array in copy.arrays().items()} == {
         name: array.tobytes() for name, array in test.arrays().items()
     }

@@ -39,7 +39,7 @@ def campaign(rng: np.random.Generator, less: float) -> tuple[SignalTest, np.ndar
     actions, signals = rng.integers(2, size=rewards), (rng.random(rewards) < 0.5).astype(int)
     means = np.where(signals, np.where(actions == 0, 0.6 - less, 0.6), 0.05)
     for entry in zip(actions, signals, (rng.random(rewards) < means).astype(float), strict=True):
-        test.enter(*entry)
+        test.enter([entry])
     return test, np.bincount(actions)
 
 

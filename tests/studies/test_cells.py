@@ -91,8 +91,8 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez_compressed", full)
     store = CellStore(tmp_path)
+    monkeypatch.setattr(Path, "chmod", full)  # the last step before the file gets its name
     with pytest.raises(OSError, match="No space left"):
         store.write(CELL, finished(CELL))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -9,7 +9,7 @@ from foretell.studies.checks import (
     Curve,
     all_better,
     all_learn,
-    all_linear,
+    all_stall,
     none_worse,
     uniform_slope,
 )
@@ -31,32 +31,34 @@ def test_uniform_play_pays_the_mean_gap() -> None:
     assert uniform_slope(mixed) == pytest.approx(0.62 - np.mean([0.4, 0.26, 0.19, 0.62]))
 
 
-def test_linear_and_learning_exclude_each_other() -> None:
+def test_learning_and_stalling_exclude_each_other() -> None:
     steep, flat = curve(0.2), curve(0.2, stops_after=900)
-    assert all_linear([steep]).holds
-    assert not all_learn([steep]).holds
+    assert all_stall([steep]).holds
+    assert all_learn([steep]).holds is False
     assert all_learn([flat]).holds
-    assert not all_linear([flat]).holds
-    assert not all_linear([steep, flat]).holds
+    assert all_stall([flat]).holds is False
+    assert all_stall([steep, flat]).holds is False
 
 
-def test_less_than_half_of_uniform_is_not_linear() -> None:
-    assert not all_linear([curve(0.13)]).holds
-    assert all_linear([curve(0.136)]).holds
+def test_half_of_uniform_play_is_the_border() -> None:
+    assert all_stall([curve(0.130)]).holds is False
+    assert all_stall([curve(0.1325)]).holds is None
+    assert all_stall([curve(0.136)]).holds
 
 
 def test_better_needs_the_whole_interval() -> None:
     small, large = curve(0.1), curve(0.2)
     assert all_better([(small, large)]).holds
-    assert not all_better([(large, small)]).holds
-    assert not all_better([(small, small)]).holds
-    assert not all_better([(small, large), (large, small)]).holds
+    assert all_better([(large, small)]).holds is False
+    assert all_better([(small, small)]).holds is None
+    assert all_better([(small, large), (large, small)]).holds is False
+    assert all_better([(small, large), (small, small)]).holds is None
 
 
 def test_on_par_allows_a_tenth() -> None:
     assert none_worse([(curve(0.105), curve(0.1))]).holds
     assert none_worse([(curve(0.05), curve(0.1))]).holds
-    assert not none_worse([(curve(0.12), curve(0.1))]).holds
+    assert none_worse([(curve(0.12), curve(0.1))]).holds is False
 
 
 def test_many_comparisons_show_those_nearest_to_failing() -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import apsw
 import click
 
-from tests.torture import bit_flips, faults, web
+from tests.torture import bit_flips, decider_faults, faults, web
 from tests.torture.bit_flips import Findings
 from tests.torture.crash import CrashLoop
 from tests.torture.examine import Totals
@@ -42,6 +42,13 @@ HEAD = (
     "violations",
     "seconds",
 )
+BROKEN_DECIDERS = {
+    "decider-answers-early": ("decider killed", "cut before the commit", "database crashed"),
+    "decider-goes-on": ("decider stopped",),
+    "decider-no-watermark": ("decider killed",),
+    "decider-one-left-out": ("decider killed",),
+}
+"""Deciders that are broken, and what is done to them."""
 BROKEN = ("answer-early", "no-dedup", "replay-twice", "skip-records")
 
 
@@ -84,9 +91,22 @@ def suites(
         "power cuts, failing syncs": power("failing", 0.25, "full", 1.0),
         "a failed sync, then a cut": gate("gate", "full"),
         "a failed sync, then a cut, relaxed": gate("gate-relaxed", "relaxed"),
+        "deciders on PostgreSQL": lambda tell: deciders(folder, seed, kills * 1.8, tell),
         "full disk": lambda tell: full(folder, seed, max(1, kills // 200), tell),
         "I/O errors": lambda tell: errors(folder, seed, max(1, kills // 100), tell),
     }
+
+
+async def deciders(folder: Path, seed: int, seconds: float, tell: Tell) -> Totals:
+    """Do everything to deciders and their database, on one database after another, for a while."""
+    whole, began, number = Totals(), time.monotonic(), 0
+    while time.monotonic() - began < seconds and not whole.violations:
+        place = folder / f"deciders-{number}"
+        place.mkdir()
+        whole.join(await decider_faults.run(place, seed + number, times=10, records=5000))
+        number += 1
+        tell(whole)
+    return whole
 
 
 async def full(folder: Path, seed: int, times: int, tell: Tell) -> Totals:
@@ -123,6 +143,12 @@ async def broken(folder: Path, seed: int) -> dict[str, Totals]:
     place.mkdir()
     with without_sync():
         found["sync off, power cuts"] = await PowerCuts(place, seed).run(60, most=1)
+    for name, only in BROKEN_DECIDERS.items():
+        place = folder / f"broken-{name}"
+        place.mkdir()
+        found[f"{name}, deciders"] = await decider_faults.run(
+            place, seed, times=10, records=2000, broken=name, only=only
+        )
     return found
 
 
@@ -169,6 +195,12 @@ def report(done: list[Suite], findings: Findings, caught: dict[str, Totals], see
             + ", ".join(f"{kind} {count}" for kind, count in suite.totals.by_kind.most_common())
             for suite in done
             if suite.totals.by_kind
+        ),
+        *(
+            f"- {suite.name}, what was done about it: "
+            + ", ".join(f"{kind} {count}" for kind, count in suite.totals.dealt.most_common())
+            for suite in done
+            if suite.totals.dealt
         ),
         "",
         "## Broken servers",

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from foretell.service.engine import engine, recovery
 from foretell.service.engine.fold import Fold
-from foretell.service.log.protocol import Draft, SavedState, Written
+from foretell.service.log.postgres import own_stream
+from foretell.service.log.postgres.append import Appending
+from foretell.service.log.postgres.group import Group
+from foretell.service.log.postgres.own_stream import OwnStream
+from foretell.service.log.postgres.watch import StreamWatch
+from foretell.service.log.protocol import Accepted, Draft, SavedState, Written
 from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.log.sqlite.writer import Job, Writer
 from foretell.service.model.active_campaign import ActiveCampaign
@@ -32,6 +39,8 @@ def break_it(broken: str) -> None:
             _count_twice_at_start()
         case "skip-records":
             _save_old_states()
+        case _ if broken in deciders_broken:
+            deciders_broken[broken]()
         case "":
             return
         case _:
@@ -113,3 +122,70 @@ def _save_old_states() -> None:
 
 def _snapshot(campaign: Campaign) -> Snapshot:
     return msgspec.msgpack.decode(pack(campaign), type=Snapshot)
+
+
+def _decide_early() -> None:
+    """Answer when records are stamped, before they are committed."""
+    write, send = Appending._write, OwnStream.send
+
+    async def early(self: Appending, indices: list[int]) -> None:
+        whole = len(indices) == len(self._wanted)
+
+        async def answering(own: OwnStream, group: Group) -> None:
+            records = iter(group.records)
+            for job in self._jobs if whole else ():
+                if not job.done.done():
+                    job.done.set_result([Accepted(next(records)) for _ in job.drafts])
+            await asyncio.sleep(SLOW_DISK_SECONDS)
+            await send(own, group)
+
+        OwnStream.send = answering  # type: ignore[method-assign, assignment]
+        await write(self, indices)
+
+    Appending._write = early  # type: ignore[method-assign]
+
+
+def _go_on_sealed() -> None:
+    """Write a stream that others have sealed."""
+    schema = Path(own_stream.__file__).with_name("schema.sql").read_text("utf-8")
+    body = schema.partition("CREATE FUNCTION foretell.move_head")[2].partition("END $$;")[0]
+    broken = body.replace("AND NOT sealed", "")
+    start = OwnStream.start
+
+    async def breaking(self: OwnStream, connection: Any) -> None:
+        await connection.execute(f"CREATE OR REPLACE FUNCTION foretell.move_head{broken}END $$")
+        await start(self, connection)
+
+    OwnStream.start = breaking  # type: ignore[method-assign]
+
+
+def _read_without_watermark() -> None:
+    """Fold what is there, whatever may still come before it."""
+    look = StreamWatch._look
+
+    async def blind(self: StreamWatch) -> None:
+        await look(self)
+        self.watermark = max(self.watermark, *(one.stream.head for one in self.streams))
+
+    StreamWatch._look = blind  # type: ignore[method-assign]
+
+
+def _leave_one_out() -> None:
+    """Wait for all streams but the one that is the furthest behind."""
+    compare = StreamWatch._compare_with_marks
+
+    async def without_last(self: StreamWatch) -> None:
+        await compare(self)
+        if len(self.streams) > 1:
+            self.streams.remove(min(self.streams, key=lambda one: one.stream.head))
+
+    StreamWatch._compare_with_marks = without_last  # type: ignore[method-assign]
+
+
+deciders_broken = {
+    "decider-answers-early": _decide_early,
+    "decider-goes-on": _go_on_sealed,
+    "decider-no-watermark": _read_without_watermark,
+    "decider-one-left-out": _leave_one_out,
+}
+"""Deciders on PostgreSQL, by how they are broken."""

@@ -50,19 +50,21 @@ class Nursery:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
+        self._turn = asyncio.Lock()
 
     async def start(self, start: Start) -> int:
         """Start a server, and return its process id."""
         pipe_in, pipe_out = self.process.stdin, self.process.stdout
         assert pipe_in is not None
         assert pipe_out is not None
-        pipe_in.write(msgspec.json.encode(start) + b"\n")
-        return int(await pipe_out.readline())
+        async with self._turn:
+            pipe_in.write(msgspec.json.encode(start) + b"\n")
+            return int(await pipe_out.readline())
 
 
 @contextlib.asynccontextmanager
-async def nursery() -> AsyncIterator[Nursery]:
-    """Start the process from which servers are forked, and end it."""
+async def nursery(**variables: str) -> AsyncIterator[Nursery]:
+    """Start the process from which servers are forked, with more variables, and end it."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -70,6 +72,7 @@ async def nursery() -> AsyncIterator[Nursery]:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         cwd=ROOT,
+        env=os.environ | variables,
     )
     try:
         yield Nursery(process)

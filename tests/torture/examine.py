@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from foretell.service.log.sqlite.check import check_database
 from tests.torture.book import Book
 from tests.torture.changes import CAMPAIGNS
 from tests.torture.replay import LogContents, digest_at, found_in, read_only
@@ -36,6 +35,8 @@ class Totals:
     digests: int = 0
     lost_decisions: int = 0
     """Decisions that a relaxed server may lose, and did."""
+    dealt: Counter[str] = field(default_factory=Counter)
+    """What deciders have done about faults: sealings, takeovers, retries."""
     forgotten: int = 0
     """Times that the count of duplicates was below those that were answered."""
     violations: list[str] = field(default_factory=list)
@@ -70,13 +71,13 @@ async def examine(
     path: str, book: Book, service: Service, totals: Totals, *, relaxed: bool = False
 ) -> LogContents:
     """Check a database whose server is idle, and add up what was found."""
-    totals.violations += [f"damaged: {one}" for one in check_database(path).damage]
     units = [
         (item.body["campaign"], item.body["unit"])
         for item in book.items.values()
         if item.verb == "erase"
     ]
     with read_only(path) as log:
+        totals.violations += [f"damaged: {one}" for one in log.check().damage]
         found = await found_in(log, path, units)
         reports = await _reports(service, found.last, totals)
         totals.violations += book.check(found, relaxed=relaxed)

@@ -7,6 +7,8 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 
+import asyncpg
+
 from foretell.service.engine.replay import rebuild
 from foretell.service.log.open import open_reader
 from foretell.service.log.protocol import LogReader
@@ -73,7 +75,7 @@ async def found_in(log: LogReader, path: str, units: list[tuple[str, str]]) -> L
     numbers = {name: number for number, name in found.names.items()}
     for campaign, unit in units:
         hashed = hashlib.blake2b(unit.encode(), key=found.secrets[0], digest_size=16).digest()
-        if campaign in numbers and _is_named(path, numbers[campaign], hashed):
+        if campaign in numbers and await _is_named(path, numbers[campaign], hashed):
             found.units.add(unit)
     return found
 
@@ -98,7 +100,9 @@ def _match(found: LogContents, feedback: list[Record]) -> None:
     found.voided.update(found.names[campaign] for campaign, _ in voided)
 
 
-def _is_named(path: str, campaign: int, unit: bytes) -> bool:
+async def _is_named(path: str, campaign: int, unit: bytes) -> bool:
+    if path.startswith("postgresql:"):
+        return await _is_named_in_postgres(path, campaign, unit)
     with closing(connect(path, write=False)) as connection:
         return bool(
             connection.execute(
@@ -107,6 +111,21 @@ def _is_named(path: str, campaign: int, unit: bytes) -> bool:
                 (campaign, unit),
             ).get
         )
+
+
+async def _is_named_in_postgres(dsn: str, campaign: int, unit: bytes) -> bool:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return bool(
+            await connection.fetchval(
+                "SELECT (SELECT count(*) FROM foretell.personal WHERE campaign = $1 AND unit = $2) "
+                "+ (SELECT count(*) FROM foretell.units WHERE campaign = $1 AND unit = $2)",
+                campaign,
+                unit,
+            )
+        )
+    finally:
+        await connection.close()
 
 
 def _note(found: LogContents, record: Record, configs: dict[int, CampaignConfig]) -> None:

@@ -50,6 +50,10 @@ class Start(Struct):
     durability: str = "full"
     serve: bool = False
     """Whether it is `foretell serve`, at an address that it prints, and not only its engine."""
+    db: str = ""
+    """The address of its database, where that is no file."""
+    clock: str = ""
+    """The file from which it reads its clock, where the nursery runs under libfaketime."""
 
 
 class Killing:
@@ -154,7 +158,9 @@ def run_command_line(start: Start) -> None:
         os.dup2(file, descriptor)
     os.chdir(path.parent)
     os.environ["FORETELL_ADMIN_KEY"] = KEY
-    sys.argv = ["foretell", *serve_arguments(start.path)]
+    if start.clock:
+        os.environ["FAKETIME_TIMESTAMP_FILE"] = start.clock
+    sys.argv = ["foretell", *serve_arguments(start.db or start.path)]
     command_line()
 
 

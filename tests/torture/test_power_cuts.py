@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_nothing_answered_is_lost_when_all_or_some_unsynced_writes_are(folder: Path) -> None:
-    totals = asyncio.run(PowerCuts(folder, seed=1).run(cuts=40, most=1))
+    totals = asyncio.run(PowerCuts(folder, seed=1).run(cuts=50, most=1))
     assert totals.violations == []
     assert totals.forgotten == 0
     assert totals.acknowledged > 1000

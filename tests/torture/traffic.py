@@ -29,6 +29,8 @@ class Traffic:
         self.book = Book()
         self.changes = Changes(self, folder)
         self.number = 0
+        self.batch = 2, 12
+        """How many events a batch has, at least and at most."""
         self.refused: Counter[str] = Counter()
         self.loses_decisions = False
         """Whether decisions may be lost with the power, so that their keys are new again."""
@@ -38,19 +40,20 @@ class Traffic:
     async def set_up(self, service: Service) -> None:
         """Make every campaign that is not known to be there."""
         for name, body in CAMPAIGNS.items():
-            if not self._made(name):
+            if not self.made(name):
                 await self.send(service, "create", body, f"c/{name}")
             elif f"st/{name}" in self.book.items:  # whoever has paused it may be gone
                 await self.changes.set_status(service, name, "start")
 
-    def _made(self, campaign: str) -> bool:
+    def made(self, campaign: str) -> bool:
+        """Return whether a campaign is known to be there."""
         item = self.book.items.get(f"c/{campaign}")
         return item is not None and bool(item.answers)
 
     def _not_made(self, item: Item) -> bool:
         """Return whether something is about a campaign that could not be made so far."""
         campaign = item.body.get("campaign")
-        return campaign is not None and not self._made(campaign)
+        return campaign is not None and not self.made(campaign)
 
     async def run(self, service: Service, events: int, workers: int = 12) -> None:
         """Send about so many events, until the server does not answer any more."""
@@ -220,7 +223,7 @@ class Traffic:
     async def _batch(self, service: Service) -> None:
         made = [
             self.rng.choice((self._signal, self._reward, self._correction, self._void))()
-            for _ in range(self.rng.randint(2, 12))
+            for _ in range(self.rng.randint(*self.batch))
         ]
         items = []
         for campaign, event in made:

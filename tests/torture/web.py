@@ -44,9 +44,18 @@ class Web:
         headers = {"content-type": media} if sent else {}
         try:
             response = await self.client.request(method, path, content=sent, headers=headers)
+            if verb in ("patch", "refit") and response.status_code == 202:
+                await self._refitted(f"/v1/campaigns/{body['campaign']}")
         except httpx2.TransportError:
             raise NoAnswer from None
         return answer_of(verb, body, response.status_code, response.content)
+
+    async def _refitted(self, campaign: str) -> None:
+        """Wait until a refit is in force: its 202 promised nothing yet."""
+        while (refit := (await self.client.get(campaign)).json()["refit"]) is not None:
+            if refit["status"] == "failed":
+                raise Refused(409, refit["detail"])
+            await asyncio.sleep(0.002)
 
 
 def request_of(verb: str, body: Body) -> tuple[str, str, str, bytes]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import click
 
+from foretell.cli.archive import archive
 from foretell.cli.backup import backup, restore
 from foretell.cli.bounds import bounds
+from foretell.cli.copy import copy
 from foretell.cli.demo_live import demo_live
 from foretell.cli.evaluate import evaluate
+from foretell.cli.feedback import feedback
 from foretell.cli.import_history import import_history
 from foretell.cli.keys import keys
 from foretell.cli.leaderboard import leaderboard
@@ -33,6 +37,7 @@ for command in (
     bounds,
     evaluate,
     import_history,
+    feedback,
     list_policies,
     list_scenarios,
     serve,
@@ -40,6 +45,8 @@ for command in (
     verify,
     backup,
     restore,
+    copy,
+    archive,
     simulate_traffic,
     demo_live,
     version,
@@ -49,6 +56,7 @@ for command in (
 
 def main() -> None:
     """Run the command line: one clear sentence and exit code 2 on bad input, 1 on a full disk."""
+    warnings.showwarning = _show_warning
     try:
         cli.main(standalone_mode=False)
     except click.ClickException as error:
@@ -64,3 +72,8 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nStopped; what was finished is kept.", err=True)
         sys.exit(130)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Show a warning as one sentence, as errors are."""
+    click.echo(f"Warning: {message}", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from foretell.cli.table_file import TableFile
 from foretell.errors import InvalidInput, listed
 
 NEEDED = ("action", "signal")
@@ -12,19 +13,20 @@ NUMBERS = ("reward", "propensity")
 COLUMNS = (*NEEDED, *NUMBERS, "decided_at")
 _NEAR = 0.83
 """How like a column another name is that is taken for a mistake: `rewrad`, not `decided_by`."""
-_SEPARATORS = {";": "semicolons", "\t": "tabs"}
+_ADVICE = "it needs action and signal, and may have reward, decided_at and propensity"
 
 
-def check_columns(path: str, columns: Iterable[str]) -> None:
+def check_columns(table: TableFile) -> None:
     """Refuse a file without the columns that it needs, or with names that are mistakes.
 
     Columns that are nobody's mistake are ignored.
     """
-    names = list(columns)
+    path, names = table.path, table.columns
     for needed in NEEDED:
         if needed not in names:
             raise InvalidInput(
-                f"{path!r} has no column {needed!r}, got {listed(names)}: {_advice(names)}"
+                f"{path!r} has no column {needed!r}, got {listed(names)}: "
+                f"{table.advice() or _ADVICE}"
             )
     for name in COLUMNS:
         if names.count(name) > 1:
@@ -43,16 +45,19 @@ def check_name(where: str, name: str, names: Iterable[str]) -> None:
     if name in COLUMNS:
         return
     missing = [one for one in COLUMNS if one not in names]
-    written = name.strip().casefold().replace(" ", "_").replace("-", "_")
-    if near := difflib.get_close_matches(written, missing, n=1, cutoff=_NEAR):
+    if near := nearest(name, missing):
         raise InvalidInput(
-            f"{where} has {name!r} and no {near[0]!r}: rename it, to {near[0]!r} or, if it is "
+            f"{where} has {name!r} and no {near!r}: rename it, to {near!r} or, if it is "
             f"something else, to a name that is less like it"
         )
 
 
-def _advice(names: list[str]) -> str:
-    for sign, word in _SEPARATORS.items():
-        if len(names) == 1 and sign in names[0]:
-            return f"separate the columns by commas, not by {word}"
-    return "it needs action and signal, and may have reward, decided_at and propensity"
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that another one is nearly, whatever its case and its separators.
+
+    >>> nearest("Decided-At", ["decided_at"]), nearest("decided_by", ["decided_at"])
+    ('decided_at', None)
+    """
+    written = name.strip().casefold().replace(" ", "_").replace("-", "_")
+    near = difflib.get_close_matches(written, list(known), n=1, cutoff=_NEAR)
+    return near[0] if near else None

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from foretell.cli.study_options import CLUSTER, FRESH, IMPORTS, POLICIES, SEED
+
 
 @click.command()
 @click.option("--quick", is_flag=True, help="20 runs instead of 100.")
@@ -18,8 +20,17 @@ import click
     show_default=True,
     help="Also compare on this many random problems.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--policy", "policies", multiple=True, help="Another policy that takes part.")
+@SEED
+@IMPORTS
+@POLICIES
+@click.option(
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    metavar="NAME",
+    help="Another scenario. Without any, all that --import registers take part.",
+)
+@CLUSTER
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -27,23 +38,38 @@ import click
     show_default=True,
     help="Folder for the report.",
 )
-@click.option("--fresh", is_flag=True, help="Run everything again, ignoring the cache.")
+@FRESH
 def leaderboard(
     quick: bool,  # noqa: FBT001  click passes it
     runs: int | None,
     drawn: int,
     seed: int,
+    imports: tuple[str, ...],
     policies: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    cluster: str | None,
     out: Path,
     fresh: bool,  # noqa: FBT001  click passes it
 ) -> None:
     """Compare every policy on the suite of scenarios and write a report.
 
+    Policies and scenarios of your own take part where they are imported or named.
     Finished cells are kept in a cache: an interrupted call goes on where it stopped.
     """
-    from foretell.studies.leaderboard.board import run_leaderboard
+    from foretell.imports import import_all
+    from foretell.studies.guests import guest_entries, guest_policies
+    from foretell.studies.leaderboard import board
 
-    board = run_leaderboard(
-        quick=quick, runs=runs, random=drawn, seed=seed, policies=policies, out=out, fresh=fresh
+    modules = import_all(imports)
+    made = board.leaderboard(
+        quick=quick,
+        runs=runs,
+        random=drawn,
+        seed=seed,
+        policies=guest_policies(policies, modules),
+        scenarios=guest_entries(scenarios, modules),
+        cluster=cluster,
+        out=out,
+        fresh=fresh,
     )
-    click.echo(f"{board.times['seconds_this_time']:.0f} s. Report: {out / 'index.html'}")
+    click.echo(f"{made.times['seconds_this_time']:.0f} s. Report: {out / 'index.html'}")

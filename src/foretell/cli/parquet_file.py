@@ -10,6 +10,7 @@ from foretell.errors import DamagedFile, MissingExtra
 
 _ROWS = 1000
 """Rows that are read at a time."""
+_NUMBERS = ("FLOAT", "DOUBLE", "DECIMAL")
 _KINDS = {"reward": "DOUBLE", "propensity": "DOUBLE"}
 
 
@@ -39,8 +40,18 @@ def parquet_columns(path: str) -> list[str]:
         return [name for name, _ in _described(connection, path)]
 
 
+def count_parquet_rows(path: str) -> int:
+    """Return how many rows a file has."""
+    with _connection(path) as connection:
+        rows = connection.execute("SELECT count(*) FROM read_parquet(?)", [path])
+        return int(rows.fetchall()[0][0])
+
+
 def parquet_rows(path: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Return some columns, row by row: times in microseconds since 1970, other values as text."""
+    """Return some columns, row by row.
+
+    Times are whole microseconds since 1970, numbers with decimals are floats, other values text.
+    """
     with _connection(path) as connection:
         kinds = dict(_described(connection, path))
         for name in columns:
@@ -58,7 +69,10 @@ def _described(connection: Any, path: str) -> list[tuple[str, str]]:
 
 
 def _expression(name: str, kind: str) -> str:
-    """Return how a column, whose name is one of ours, is read."""
+    """Return how a column is read."""
+    quoted = '"' + name.replace('"', '""') + '"'
     if kind.startswith(("TIMESTAMP", "DATE")):
-        return f"epoch_us({name}::TIMESTAMP)" if kind == "DATE" else f"epoch_us({name})"
-    return f"{name}::{'VARCHAR' if kind == 'VARCHAR' else _KINDS.get(name, 'VARCHAR')}"
+        return f"epoch_us({quoted}::TIMESTAMP)" if kind == "DATE" else f"epoch_us({quoted})"
+    if kind.startswith(_NUMBERS):
+        return f"{quoted}::DOUBLE"
+    return f"{quoted}::{'VARCHAR' if kind == 'VARCHAR' else _KINDS.get(name, 'VARCHAR')}"

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from foretell.studies.study import Study
+from foretell.cli.study_options import CLUSTER, FRESH, IMPORTS, OUT, POLICIES, SEED
 
-_RUNS = click.option(
-    "--runs", type=click.IntRange(min=2), default=50, show_default=True, help="Runs per policy."
-)
-_SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-_OUT = click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("out/report"),
-    show_default=True,
-    help="Folder for the report.",
-)
-_FRESH = click.option("--fresh", is_flag=True, help="Run everything again, ignoring the cache.")
+if TYPE_CHECKING:
+    from foretell.studies.plan import FinishedStudy
 
 
 @click.command()
 @click.argument("figures", nargs=-1)
-@_RUNS
-@_SEED
-@_OUT
-@_FRESH
+@click.option(
+    "--runs", type=click.IntRange(min=2), default=50, show_default=True, help="Runs per policy."
+)
+@SEED
+@IMPORTS
+@POLICIES
+@CLUSTER
+@OUT
+@FRESH
 def reproduce(
     figures: tuple[str, ...],
     runs: int,
     seed: int,
+    imports: tuple[str, ...],
+    policies: tuple[str, ...],
+    cluster: str | None,
     out: Path,
     fresh: bool,  # noqa: FBT001  click passes it
 ) -> None:
@@ -41,44 +39,51 @@ def reproduce(
 
     Writes a report (index.html), every figure as PNG and SVG and every table as CSV. Finished
     runs are kept in a cache, so a second call takes seconds. `long-run`, which takes many minutes,
-    runs only where it is named.
+    runs only where it is named. Policies of your own join those of the paper.
     """
+    from foretell.imports import import_all
+    from foretell.studies.guests import guest_policies
     from foretell.studies.paper import chosen_studies
+    from foretell.studies.reproduce import run_studies
 
-    _run(chosen_studies(figures), out, runs, seed, fresh=fresh, title="The paper, reproduced")
+    guests = guest_policies(policies, import_all(imports))
+    studies = [study.with_policies(guests) for study in chosen_studies(figures)]
+    finished = run_studies(studies, out, runs=runs, seed=seed, fresh=fresh, cluster=cluster)
+    _print(finished, out)
 
 
 @click.command("run")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--runs", type=click.IntRange(min=2), default=None, help="Overrides the file's runs.")
 @click.option("--seed", type=click.IntRange(min=0), default=None, help="Overrides the file's seed.")
-@_OUT
-@_FRESH
+@IMPORTS
+@CLUSTER
+@OUT
+@FRESH
 def run_study(
     file: Path,
     runs: int | None,
     seed: int | None,
+    imports: tuple[str, ...],
+    cluster: str | None,
     out: Path,
     fresh: bool,  # noqa: FBT001  click passes it
 ) -> None:
     """Run your own study from a TOML FILE and write its report."""
-    from foretell.studies.own import read_study
+    from foretell.imports import import_all
+    from foretell.studies.study import Study
 
-    own = read_study(file)
-    _run(
-        [own.study],
-        out,
-        own.runs if runs is None else runs,
-        own.seed if seed is None else seed,
-        fresh=fresh,
-        title=own.study.title,
+    import_all(imports)
+    study = Study.read(file)
+    study = dataclasses.replace(
+        study,
+        runs=study.runs if runs is None else runs,
+        seed=study.seed if seed is None else seed,
     )
+    _print([study.run(out, cluster=cluster, fresh=fresh)], out)
 
 
-def _run(studies: list[Study], out: Path, runs: int, seed: int, *, fresh: bool, title: str) -> None:
-    from foretell.studies.reproduce import run_studies
-
-    finished = run_studies(studies, out, runs=runs, seed=seed, fresh=fresh, title=title)
+def _print(finished: list[FinishedStudy], out: Path) -> None:
     for one in finished:
         click.echo(f"{one.study.title} ({one.seconds:.1f} s)")
         for verdict in one.verdicts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,13 +75,20 @@ def existing_database(db: str | None) -> str:
 def admin_client(url: str, key: str | None) -> Iterator[AdminClient]:
     """Connect to a running service; a refusal or a failure becomes one sentence."""
     from foretell.client.admin import AdminClient
-    from foretell.client.errors import ServiceRefused, ServiceUnavailable
 
     if not key:
         raise InvalidInput("a running service wants an admin key: give it with --key")
-    client = AdminClient(url, key)
-    try:
+    with closing(AdminClient(url, key)) as client, service_errors(url):
         yield client
+
+
+@contextmanager
+def service_errors(url: str) -> Iterator[None]:
+    """Say in one sentence what a service refuses, or that it gives no answer."""
+    from foretell.client.errors import ServiceRefused, ServiceUnavailable
+
+    try:
+        yield
     except (ServiceRefused, ServiceUnavailable) as error:
         if error.detail:
             said = f"says: {_printable(error.detail)}"
@@ -93,8 +100,6 @@ def admin_client(url: str, key: str | None) -> Iterator[AdminClient]:
                 f"the service is running"
             )
         raise ForetellError(f"{url} {said}") from error
-    finally:
-        client.close()
 
 
 def _printable(words: str) -> str:

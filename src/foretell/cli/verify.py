@@ -22,6 +22,7 @@ _COMPARISONS = {
     "differs": "built from the log alone, it DIFFERS from its saved state",
     "no state": "built from the log alone; no sound state is saved to compare it with, as is usual "
     "for a new campaign",
+    "archived": "its decisions are archived, so it cannot be built again; its saved state is whole",
     "other version": "built from the log alone; its state is of another version of foretell",
 }
 

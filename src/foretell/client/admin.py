@@ -46,7 +46,7 @@ class AdminCalls(ABC):
     """What an operator asks for, in a client that blocks."""
 
     def campaigns(self) -> list[CampaignView]:
-        """Return every campaign."""
+        """Return every campaign that is not hidden."""
         return self._ask(ApiCall("GET", "/v1/campaigns"), CampaignList).campaigns
 
     def campaign(self, campaign: str) -> CampaignView:
@@ -74,6 +74,10 @@ class AdminCalls(ABC):
     def stop_campaign(self, campaign: str) -> CampaignView:
         """Stop a campaign for good: it decides nothing and takes feedback."""
         return self._ask(calls.status_call(campaign, "stop"), CampaignView)
+
+    def hide_campaign(self, campaign: str) -> CampaignView:
+        """Stop a campaign, and leave it out of lists; its name and its records stay."""
+        return self._ask(calls.status_call(campaign, "hide"), CampaignView)
 
     def add_action(self, campaign: str, action: str) -> CampaignView:
         """Add an action."""
@@ -131,7 +135,7 @@ class AsyncAdminCalls(ABC):
     """What an operator asks for, in a client that is awaited."""
 
     async def campaigns(self) -> list[CampaignView]:
-        """Return every campaign."""
+        """Return every campaign that is not hidden."""
         return (await self._ask(ApiCall("GET", "/v1/campaigns"), CampaignList)).campaigns
 
     async def campaign(self, campaign: str) -> CampaignView:
@@ -159,6 +163,10 @@ class AsyncAdminCalls(ABC):
     async def stop_campaign(self, campaign: str) -> CampaignView:
         """Stop a campaign for good: it decides nothing and takes feedback."""
         return await self._ask(calls.status_call(campaign, "stop"), CampaignView)
+
+    async def hide_campaign(self, campaign: str) -> CampaignView:
+        """Stop a campaign, and leave it out of lists; its name and its records stay."""
+        return await self._ask(calls.status_call(campaign, "hide"), CampaignView)
 
     async def add_action(self, campaign: str, action: str) -> CampaignView:
         """Add an action."""

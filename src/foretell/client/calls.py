@@ -96,8 +96,8 @@ def patch_call(campaign: str, fields: Mapping[str, Any], version: int | None) ->
     return ApiCall("PATCH", campaign_path(campaign), json_body(fields), headers)
 
 
-def status_call(campaign: str, verb: Literal["start", "pause", "stop"]) -> ApiCall:
-    """Return the request that starts, pauses or stops a campaign."""
+def status_call(campaign: str, verb: Literal["start", "pause", "stop", "hide"]) -> ApiCall:
+    """Return the request that starts, pauses, stops or hides a campaign."""
     return ApiCall("POST", f"{campaign_path(campaign)}/{verb}")
 
 

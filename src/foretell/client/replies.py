@@ -39,7 +39,12 @@ class ReplyBody(bytearray):
     def add(self, part: bytes) -> None:
         """Add a part, or raise where there are too many bytes."""
         self += part
-        if len(self) > MAX_REPLY_BYTES:
+        self.check(len(self))
+
+    @staticmethod
+    def check(size: int) -> None:
+        """Raise where an answer has so many bytes that it is not read."""
+        if size > MAX_REPLY_BYTES:
             raise _TooLong
 
 

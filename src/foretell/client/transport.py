@@ -1,8 +1,9 @@
 """How a call travels: here blocking, and awaited in `async_transport`; nobody else sends.
 
 Whatever can happen on a network is a result, and no exception: no answer is one too. Redirects are
-not followed, so that a key goes nowhere else. The library is imported when a client is made, as it
-takes longer than all the rest.
+not followed, so that a key goes nowhere else. A call whose body is at hand goes over a connection
+of `kept_connections`, unless there is a proxy between; the rest goes through a library, which is
+imported when a client is made, as that takes longer than all the rest.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from contextlib import closing, contextmanager
 
 from foretell.client.address import ServiceAddress
 from foretell.client.backoff import RetryBudget
-from foretell.client.calls import ApiCall, CallResult
+from foretell.client.calls import ApiCall, CallResult, HttpReply
 from foretell.client.deadline import PhaseTimeouts, enforce_deadline
 from foretell.client.errors import ClientClosed
+from foretell.client.kept_connections import KeptConnections
 from foretell.client.replies import (
     CLOSED,
     Listener,
@@ -36,25 +38,35 @@ class SyncTransport(Listener):
 
     def __init__(self, address: ServiceAddress) -> None:
         """Connect when first asked."""
+        from urllib.request import getproxies
+
         import httpx2
 
         self._address = address
         self._http = httpx2.Client(timeout=None, verify=tls())
+        self._kept = KeptConnections(address)
+        self._uses_proxy = bool(getproxies())
 
     def send(self, call: ApiCall, seconds: float) -> CallResult:
         """Send a call once; all of it may take so many seconds."""
+        at_hand = isinstance(call.body, bytes) and not self._uses_proxy
+        try:
+            if at_hand:
+                return self._heard(self._kept.send(call, RetryBudget(seconds)))
+            return self._heard(self._send_through_library(call, seconds))
+        except Exception as error:
+            if self._kept.closed:
+                raise ClientClosed(CLOSED) from error
+            return no_answer(error, seconds)
+
+    def _send_through_library(self, call: ApiCall, seconds: float) -> HttpReply:
         request = self._address.request(call)
         request.extensions |= {"timeout": PhaseTimeouts(seconds), "trace": enforce_deadline}
         body = ReplyBody()
-        try:
-            with closing(self._http.send(request, stream=True)) as response:
-                for part in response.iter_raw():
-                    body.add(part)
-        except Exception as error:
-            if self._http.is_closed:
-                raise ClientClosed(CLOSED) from error
-            return no_answer(error, seconds)
-        return self._heard(reply_of(response, body))
+        with closing(self._http.send(request, stream=True)) as response:
+            for part in response.iter_raw():
+                body.add(part)
+        return reply_of(response, body)
 
     def send_with_retries(self, call: ApiCall, seconds: float) -> CallResult:
         """Send a call until there is an answer or the time is over."""
@@ -84,4 +96,5 @@ class SyncTransport(Listener):
 
     def close(self) -> None:
         """Close the connections."""
+        self._kept.close()
         self._http.close()

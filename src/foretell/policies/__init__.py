@@ -1,5 +1,6 @@
 """What decides: the verbs, the policies, and what they are built of."""
 
+from foretell.policies import value_draws as value_draws  # it registers a verb of some policies
 from foretell.policies.bayes_ucb import BayesUcb
 from foretell.policies.cusum_ucb import CusumUcb
 from foretell.policies.d_kl_ucb import DKlUcb

@@ -1,13 +1,14 @@
 """The laws that every policy obeys, and `check_policy`, which tests them.
 
 Any registered policy, ours or a user's own, passes; a policy that does not is refused with the
-law it broke. The laws are checked on the plain verbs, with fixed seeds.
+law it broke. The laws are checked on the plain verbs, with fixed seeds. A law about what a policy
+does not have, a window for instance, does not apply to it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -52,18 +53,48 @@ WINDOW = 400
 SHORT_WINDOW = 20
 
 
-def check_policy(spec: str | Spec) -> tuple[str, ...]:
-    """Check every law; return their names, or raise `PolicyDefect` with the one that is broken.
+class CheckedLaw(NamedTuple):
+    """A law that a policy obeys, or that does not apply to it."""
 
-    >>> check_policy("nsd-ucrl2(window=50)")[0]
-    'a spec is read back from its text'
+    law: str
+    reason: str = ""
+    """Why it does not apply; empty where it was tested."""
+
+    @property
+    def applies(self) -> bool:
+        """Whether it was tested."""
+        return not self.reason
+
+    def __str__(self) -> str:
+        """Print the law, and why it does not apply."""
+        return self.law if self.applies else f"{self.law}: does not apply, {self.reason}"
+
+
+class _DoesNotApply(Exception):
+    """The policy does not have what a law is about."""
+
+
+def check_policy(spec: str | Spec) -> tuple[CheckedLaw, ...]:
+    """Check every law; return them, or raise `PolicyDefect` with the one that is broken.
+
+    >>> for checked in check_policy("uniform")[5:8]:
+    ...     print(checked)
+    actions are only names
+    the order of arrival does not matter
+    a window forgets what is older, and only that: does not apply, it has no window
     """
     spec = policy(spec)
-    for law, check in LAWS.items():
+    return tuple(_checked(spec, law, check) for law, check in LAWS.items())
+
+
+def _checked(spec: Spec, law: str, check: Callable[[Spec], str]) -> CheckedLaw:
+    try:
         broken = check(spec)
-        if broken:
-            raise PolicyDefect(law, f"{spec} {broken}")
-    return tuple(LAWS)
+    except _DoesNotApply as reason:
+        return CheckedLaw(law, str(reason))
+    if broken:
+        raise PolicyDefect(law, f"{spec} {broken}")
+    return CheckedLaw(law)
 
 
 def _check_text(spec: Spec) -> str:
@@ -143,7 +174,7 @@ def _check_relabelling(spec: Spec) -> str:
 
 def _check_order(spec: Spec) -> str:
     if entry(spec).stream:
-        return ""
+        raise _DoesNotApply("it reads signals as a stream")
     history = sample_history(3)
     reference = fingerprint(state_after(spec, history))
     for seed in range(6):
@@ -160,7 +191,7 @@ def _check_order(spec: Spec) -> str:
 
 def _check_window(spec: Spec) -> str:
     if not _has_window(spec):
-        return ""
+        raise _DoesNotApply("it has no window")
     spec = dataclasses.replace(spec, window=WINDOW)  # type: ignore[call-arg]
     length = WINDOW + 50
     windowed = [
@@ -180,7 +211,7 @@ def _check_window(spec: Spec) -> str:
 def _check_uncredit(spec: Spec) -> str:
     state = state_after(spec, sample_history(4))
     if not has(uncredit, state):
-        return ""
+        raise _DoesNotApply("it has no uncredit")
     play(state, ROUNDS, 1)
     observe(state, ROUNDS, 1, 2)
     before = fingerprint(state)
@@ -193,7 +224,7 @@ def _check_uncredit(spec: Spec) -> str:
 
 def _check_unobserve(spec: Spec) -> str:
     if not has(unobserve, start(spec, sample_problem(spec))):
-        return ""
+        raise _DoesNotApply("it has no unobserve")
     history = sample_history(6)
     for one in _with_short_window(spec):
         for t in (0, ROUNDS - SHORT_WINDOW // 2, ROUNDS - 1):
@@ -210,7 +241,7 @@ def _check_unobserve(spec: Spec) -> str:
 
 def _check_unplay(spec: Spec) -> str:
     if not has(unplay, start(spec, sample_problem(spec))):
-        return ""
+        raise _DoesNotApply("it has no unplay")
     history = sample_history(7)
     for one in _with_short_window(spec):
         for t in (0, ROUNDS - SHORT_WINDOW // 2, ROUNDS - 1):

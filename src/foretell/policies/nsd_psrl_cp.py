@@ -49,6 +49,7 @@ from foretell.policies.parts.run_length import (
 from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, remove_reward
 from foretell.policies.registry import register
 from foretell.policies.spec import check_flag, option
+from foretell.policies.state import learn_on_views
 from foretell.policies.verbs import (
     begin,
     choose,
@@ -250,6 +251,7 @@ def _choose_robust(
 
 ignore(NsdPsrlCpState, play)
 ignore(RobustPsrlCpState, play)
+learn_on_views(NsdPsrlCpState, RobustPsrlCpState)
 
 
 @observe.register(NsdPsrlCpState)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from foretell.errors import InvalidInput, UnknownName
+from foretell.plugins import POLICIES, load_plugins
 from foretell.policies.spec import Spec
 from foretell.policies.verbs import begin
 
@@ -107,7 +108,8 @@ def register(
 
 
 def registered_policies() -> dict[str, Entry]:
-    """List every registered policy by name."""
+    """List every registered policy by name, those of installed packages too."""
+    load_plugins(POLICIES)
     return dict(sorted(_entries.items()))
 
 
@@ -141,6 +143,8 @@ def policy(text: str | Spec) -> Spec:
             f"for instance 'nsd-ucrl2(window=800)'"
         )
     name, arguments = match.group(1), match.group(2) or ""
+    if name not in _entries:
+        load_plugins(POLICIES)
     if name not in _entries:
         raise UnknownName.of("policy", name, _entries)
     spec = _entries[name].spec

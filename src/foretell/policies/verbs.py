@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-    from foretell.types import Bools, Floats, Problem
+    from foretell.types import Bools, Floats, Ints, Problem
 
 
 SILENT = -1
@@ -81,6 +81,16 @@ def sample_values(state: Any, t: int, out: Floats, rng: np.random.Generator) -> 
     This is what the policy believes, whatever sharper or wider draws it chooses by.
     """
     raise _lacks("sample_values", state)
+
+
+@singledispatch
+def draw_values(state: Any, t: int, actions: Ints, draws: int, rng: np.random.Generator) -> Floats:
+    """Draw the value of each of these actions in round t, so many times: (actions, draws).
+
+    In each draw the largest value among the eligible actions is what `choose` would play. Only
+    policies that sample values have it, in NumPy: all draws at once.
+    """
+    raise _lacks("draw_values", state)
 
 
 @singledispatch
@@ -195,6 +205,12 @@ COMPILED = (choose, indices, weights, play, observe, credit, elapse, wait, unwai
 """The verbs that the simulator compiles."""
 
 
+def ignores(verb: Any, state: Any) -> bool:
+    """Return whether `verb` does nothing to this state."""
+    ignored: bool = verb.dispatch(type(state)) is _nothing
+    return ignored
+
+
 def has(verb: Any, state: Any) -> bool:
     """Return whether `verb` is registered for this state (or spec)."""
     return registered(verb, type(state))
@@ -203,3 +219,11 @@ def has(verb: Any, state: Any) -> bool:
 def registered(verb: Any, state_type: type) -> bool:
     """Return whether `verb` is registered for states (or specs) of this type."""
     return verb.dispatch(state_type) is not verb.dispatch(object)
+
+
+def value_verb_of(state_type: type) -> Any:
+    """Return the verb that writes what states of a type rank, or weigh, all their actions by.
+
+    None where a policy can only be asked to choose, or to draw values.
+    """
+    return next((verb for verb in (indices, weights) if registered(verb, state_type)), None)

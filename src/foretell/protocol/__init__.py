@@ -92,6 +92,8 @@ from foretell.protocol.responses import (
     ErasedUnit,
     Health,
     Receipt,
+    RefitStatus,
+    RefitView,
     Restored,
 )
 from foretell.protocol.warm_start import HistoryPart, HistoryRow, ImportStatus, ImportView
@@ -152,6 +154,8 @@ __all__ = [
     "RecordPage",
     "RecordType",
     "RecordView",
+    "RefitStatus",
+    "RefitView",
     "ReportCounts",
     "ReportStatus",
     "RequestBody",

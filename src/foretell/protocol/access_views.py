@@ -11,14 +11,19 @@ class KeyView(Struct):
     """A key without its secret."""
 
     id: str
+    """What it is revoked by."""
     name: str
+    """What the log calls it."""
     scopes: list[Scope]
+    """What it may do; `admin` is everything."""
     created_at: str
+    """When it was made."""
     campaign: str | None = None
     """The one campaign that it is for; None: all of them."""
     expires_at: str | None = None
     """From when on it is not valid; None: it stays so."""
     last_used: str | None = None
+    """When it was last used, about; null: never."""
     created_by: str | None = None
     """The name of the key that made it; None: the first start, or a command on the database."""
 
@@ -27,12 +32,14 @@ class MadeKey(KeyView, kw_only=True):
     """A key at the only moment at which it can be read."""
 
     key: str
+    """The key itself: keep it, nobody can read it again."""
 
 
 class KeyList(Struct):
     """Every key that is valid."""
 
     keys: list[KeyView]
+    """Each without its secret."""
 
 
 class Rotated(Struct):
@@ -41,6 +48,7 @@ class Rotated(Struct):
     secret: int
     """How many secrets there were before it."""
     since: str
+    """From when on it signs."""
 
 
 class SecretView(Struct):
@@ -49,6 +57,7 @@ class SecretView(Struct):
     secret: int
     """How many secrets there were before it."""
     since: str
+    """From when on it signs, or signed."""
     retired_at: str | None = None
     """From when on another one signs; None: it is the one that signs now."""
     ids_valid: bool = True
@@ -59,3 +68,4 @@ class SecretList(Struct):
     """Every secret, the first one first."""
 
     secrets: list[SecretView]
+    """Each without the secret itself."""

@@ -37,6 +37,7 @@ class Timeseries(Struct):
     """A campaign over time, by the time of the decisions; every list has one entry per period."""
 
     campaign: str
+    """Its name."""
     as_of: str
     """The moment up to which the log is counted."""
     width: float
@@ -46,8 +47,11 @@ class Timeseries(Struct):
     at: list[str]
     """When each period begins; periods begin with the clock, days at midnight UTC."""
     mature: Maturity
+    """Which periods are complete."""
     total: PeriodSeries
+    """All decisions together."""
     actions: list[PeriodSeries]
+    """The decisions of each action."""
     modes: list[PeriodSeries]
     """How the action was chosen: by the policy, to explore, as a holdout, or for a known unit."""
     uplift: list[RewardInterval | None] = []
@@ -85,6 +89,7 @@ class DelayReport(Struct):
     """How long signals and rewards take, and what their windows miss."""
 
     campaign: str
+    """Its name."""
     as_of: str
     """The moment up to which the log is counted."""
     sentence: str
@@ -92,12 +97,15 @@ class DelayReport(Struct):
     signal_sentence: str
     """The finding about signals, in words."""
     signal_window: float
+    """Seconds after which silence becomes a signal, if it does."""
     reward_window: float
     """Seconds after which silence becomes an outcome."""
     decisions: int
     """Decisions of the campaign."""
     all_signals: Delays
+    """How long a signal takes to come, whichever it is."""
     all_rewards: Delays
+    """How long the first reward takes to come, after any signal."""
     signals: list[Delays]
     """How long each signal takes to come."""
     rewards: list[Delays]
@@ -108,7 +116,9 @@ class SignalTableRow(Struct):
     """The settled signals of an action, in the time that was asked for."""
 
     action: str
+    """Which action."""
     count: int
+    """Its settled signals in all periods."""
     rates: dict[str, float]
     """The share of each signal."""
     counts: list[int]
@@ -121,6 +131,7 @@ class SignalTable(Struct):
     """Signals by action and period, and the estimated reward of each signal over all time."""
 
     campaign: str
+    """Its name."""
     as_of: str
     """The moment up to which the log is counted."""
     width: float
@@ -130,7 +141,9 @@ class SignalTable(Struct):
     mature: list[bool]
     """For each period, whether every signal is known, or its window is closed."""
     actions: list[SignalTableRow]
+    """Each with its signals."""
     signals: list[SignalReportRow]
+    """Each with its mean reward."""
 
 
 class PolicyReaction(Struct):
@@ -149,9 +162,11 @@ class SignalChange(Struct):
     """A moment at which the signals of an action changed."""
 
     action: str
+    """Which action."""
     at: str
     """The likeliest moment: where the period begins that is the first of the new kind."""
     earliest: str
+    """From here on the change may have begun."""
     latest: str
     """Between these the change began with a probability of 95 %."""
     probability: float
@@ -159,18 +174,23 @@ class SignalChange(Struct):
     log_evidence: float
     """The natural logarithm of how many times likelier two laws make the counts than one."""
     before: dict[str, float]
+    """The share of each signal up to the change."""
     after: dict[str, float]
     """The share of each signal up to the change, and from there to the next."""
     policy: PolicyReaction
+    """What the policy did about it."""
     sentence: str
+    """The same in words."""
 
 
 class SignalChanges(Struct):
     """Changes found in the settled signals of each action."""
 
     campaign: str
+    """Its name."""
     as_of: str
     """The moment up to which the log is counted."""
     sentence: str
+    """What was found, in words."""
     changes: list[SignalChange]
     """In the order of time."""

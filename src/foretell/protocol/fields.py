@@ -6,11 +6,11 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$(?!\n)")]
-"""Names of campaigns, actions and signals: they stand in addresses, files and labels.
-
-In Python `$` matches before a last line break too, in JSON Schema it does not: hence the end.
-"""
+PATTERN_END = r"(?!\n)"
+"""The end of a pattern: in Python `$` matches before a last line break too, in JSON Schema it does
+not, and engines that cannot look ahead read the pattern without it."""
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$" + PATTERN_END)]
+"""Names of campaigns, actions and signals: they stand in addresses, files and labels."""
 NAME = "a name of at most 100 letters, digits, '.', '_' and '-', the first a letter or digit"
 """What a name must be, in words."""
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -36,7 +36,8 @@ Silence = Literal["default", "unknown"]
 RewardSilence = Literal["default", "unknown", "corrected"]
 TypicalDelay = Seconds | dict[Name, Seconds]
 """The mean delay of a reward, for all signals or for each by its name."""
-CampaignStatus = Literal["draft", "running", "paused", "stopped"]
+CampaignStatus = Literal["draft", "running", "paused", "stopped", "hidden"]
+"""A hidden campaign is stopped, and in no list unless it is asked for."""
 ActionStatus = Literal["active", "paused", "retired"]
 Scope = Literal["decide", "feedback", "read", "admin"]
 Mode = Literal["policy", "explore", "holdout", "sticky"]

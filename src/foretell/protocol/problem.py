@@ -18,10 +18,15 @@ class ProblemDetails(Struct, omit_defaults=True):
     """An error, as RFC 9457 writes it."""
 
     type: str
+    """Which problem it is, as an address that does not change."""
     title: str
+    """The same in a few words."""
     status: int
+    """The HTTP status."""
     detail: str
+    """A sentence for people: what is wrong, what was sent, what to do."""
     instance: str | None = None
+    """Which request it was, where that is said."""
     errors: list[FieldError] | None = None
     """Everything that is wrong with the fields of the request, in one answer."""
     action: str | None = None

@@ -23,7 +23,9 @@ class HistoryRow(RequestBody):
     """One decision of an earlier log, and what came of it."""
 
     action: str
+    """What was chosen."""
     signal: str
+    """What was seen soon after."""
     reward: float | None = None
     """Left out: it is not known, and the signal alone counts."""
     decided_at: Moment | None = None
@@ -38,6 +40,7 @@ class HistoryPart(RequestBody):
     id: Id
     """What the history is called, by whoever sends it."""
     rows: Annotated[list[HistoryRow], Meta(min_length=1, max_length=MAX_PART_ROWS)]
+    """Decisions in the order in which they were made."""
     part: Annotated[int, Meta(ge=1, le=MAX_PARTS)] = 1
     """The number of the part, from 1 on."""
     last: bool = False
@@ -48,13 +51,17 @@ class ImportView(Struct, rename={"begin": "from", "end": "to"}):
     """A history that was imported, or is being so."""
 
     id: str
+    """What it is called, by whoever sent it."""
     status: ImportStatus
+    """What has become of it."""
     decisions: int
+    """Decisions that have come."""
     rewards: int
     """Decisions whose reward is known."""
     begin: str | None
     """The time of its first decision, null where no times are known."""
     end: str | None
+    """The time of its last decision."""
     parts: int
     """Parts that have come."""
     progress: float

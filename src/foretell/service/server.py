@@ -8,6 +8,7 @@ that is on disk. SIGHUP is logged: a terminal that closes stops no server.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -18,20 +19,20 @@ from contextlib import closing, contextmanager
 from math import inf
 from time import monotonic
 from types import FrameType
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import uvicorn
 from uvicorn.loops.auto import auto_loop_factory
 
+from foretell.errors import MissingExtra
 from foretell.service.database_address import without_password
 from foretell.service.engine import Engine
 from foretell.service.http import (
-    AccessLogMiddleware,
     Limits,
     Metrics,
-    ShutdownMiddleware,
     app,
     connection_factory,
+    with_middleware,
 )
 from foretell.service.listener import bound_socket, port_errors_explained, url_of
 from foretell.service.log.errors import LogClosed
@@ -39,6 +40,9 @@ from foretell.service.logging import set_up_logging
 from foretell.service.model.keys import check_key
 from foretell.service.settings import ADMIN_KEY, Settings
 from foretell.service.ui import Site, ui_routes
+
+if TYPE_CHECKING:
+    from foretell.service.http.telemetry import Telemetry
 
 logger = logging.getLogger("foretell.service")
 
@@ -150,6 +154,7 @@ async def _serve(
 ) -> None:
     if hasattr(signal, "SIGHUP"):
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _log_hangup)
+    telemetry = _telemetry() if settings.telemetry else None
     engine = await _open_engine(settings, admin_key, stop)
     if engine is None:
         return
@@ -168,11 +173,14 @@ async def _serve(
             )
             _announce(Started(url, engine.first_key), started, db)
 
-        config = _config(engine, settings, lambda: stop.requested)
+        gc.freeze()  # what there is now stays: no later search for garbage looks at it
+        config = _config(engine, settings, telemetry, lambda: stop.requested)
         server = stop.server = _Server(config, settings, on_started)
         if not stop.requested:
             await server.serve([listener])
     finally:
+        if telemetry is not None:
+            await telemetry.close()
         await _close(engine)
     logger.info("stopped", extra={"seq": engine.runtime.log.head()})
 
@@ -233,16 +241,29 @@ def _announce(server: Started, started: Callable[[Started], None], db: str) -> N
             )
 
 
+def _telemetry() -> Telemetry:
+    """Return what sends traces and metrics, which an extra brings."""
+    try:
+        from foretell.service.http.telemetry import Telemetry
+    except ImportError as error:
+        raise MissingExtra(
+            "telemetry needs OpenTelemetry, which is not installed: "
+            "install it with pip install 'foretell[serve,otel]'"
+        ) from error
+    return Telemetry.over_http()
+
+
 def _config(
-    engine: Engine, settings: Settings, stopping: Callable[[], bool] = lambda: False
+    engine: Engine,
+    settings: Settings,
+    telemetry: Telemetry | None = None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> uvicorn.Config:
-    limits, metrics = limits_of(settings), Metrics(engine.gauges)
+    limits, metrics = limits_of(settings), Metrics(engine)
     pages = ui_routes(Site(engine, limits, metrics, stopping))
-    web: AccessLogMiddleware | ShutdownMiddleware = ShutdownMiddleware(
-        app(engine, limits, metrics, pages)
-    )
-    if settings.access_log:
-        web = AccessLogMiddleware(web)
+    web = with_middleware(app(engine, limits, metrics, pages, settings.root_path or ""), settings)
+    if telemetry is not None:
+        web = telemetry.wrap(web, metrics)
     connections = connection_factory(limits, metrics, access_log=settings.access_log)
     return uvicorn.Config(
         web,

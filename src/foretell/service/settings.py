@@ -43,6 +43,28 @@ class Settings(Struct, frozen=True, kw_only=True):
         int,
         _meta("a whole number from 0 to 65535", "TCP port; 0 picks a free one.", ge=0, le=65535),
     ] = 8000
+    root_path: (
+        Annotated[
+            str,
+            _meta(
+                "a path like /foretell, without a slash at its end",
+                "The path under which a proxy serves it: links, redirections and cookies get it.",
+                pattern=r"^(/[A-Za-z0-9._~-]+)+\Z",
+            ),
+        ]
+        | None
+    ) = None
+    cors_origin: (
+        Annotated[
+            str,
+            _meta(
+                "origins like https://shop.example, with commas between them, or *",
+                "Sites whose scripts may read answers in a browser; keys do not belong there.",
+                pattern=r"^(\*|https?://[^\s,/*]+( *, *https?://[^\s,/*]+)*)\Z",
+            ),
+        ]
+        | None
+    ) = None
     durability: Annotated[
         Literal["full", "relaxed"],
         _meta(
@@ -76,6 +98,13 @@ class Settings(Struct, frozen=True, kw_only=True):
         _meta(
             "true or false",
             "Log every request: its id, operation, key, status, bytes and seconds.",
+        ),
+    ] = False
+    telemetry: Annotated[
+        bool,
+        _meta(
+            "true or false",
+            "Send traces and metrics with OpenTelemetry, where its own OTEL_… variables say.",
         ),
     ] = False
     max_event: Annotated[

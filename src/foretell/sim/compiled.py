@@ -30,10 +30,11 @@ from numba.extending import intrinsic, overload, register_jitable
 from numba.np import arrayobj, linalg
 
 from foretell.errors import InvalidInput
+from foretell.evaluation.reading import read_rounds
 from foretell.evaluation.replay import replay_rounds
 from foretell.kernel import KERNELS, WARM_UP, reseed, uniform
 from foretell.policies.draw import share_writer, share_writer_of, write_shares
-from foretell.policies.verbs import COMPILED
+from foretell.policies.verbs import COMPILED, value_verb_of
 from foretell.sim.compile_cache import Structure, compiled_folder, structure_of
 from foretell.sim.draw_worlds import draw_from
 from foretell.sim.run import play_runs
@@ -96,6 +97,11 @@ def compiled_replayer(state: Any) -> CompiledFunction:
     return _compiled(replay_rounds, structure_of(state))
 
 
+def compiled_reader(state: Any) -> CompiledFunction:
+    """Return `evaluation.reading.read_rounds` for states like this one."""
+    return _compiled(read_rounds, structure_of(state))
+
+
 @cache
 def _compiled(function: Callable[..., Any], structure: Structure) -> CompiledFunction:
     return CompiledFunction(function, structure)
@@ -127,6 +133,21 @@ def compiled_choices(state: Any) -> Callable[..., None]:
         writer(state, t, eligible, rng, draws, shares)
 
     return write
+
+
+def compiled_values(state: Any) -> Callable[..., None] | None:
+    """Compile the `value_verb_of` states like this one: `write(state, t, values)`.
+
+    Returns None where such a state has none.
+    """
+    verb = value_verb_of(type(state))
+    if verb is None:
+        return None
+    _learn_kernels()
+    plain = verb.dispatch(type(state))
+    writer: Callable[..., None] = _dispatcher(plain, compiled_folder(structure_of(state)))
+    _compile(writer, type(state), (state, 0, np.zeros(1)))
+    return writer
 
 
 def _learn_kernels() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from foretell.evaluation.reading import nothing_to_read
 from foretell.evaluation.replay import replay_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from foretell.evaluation.reading import Reader
     from foretell.evaluation.replay import Replayer
 
 COMPILED_DECISIONS = 2000
@@ -29,3 +31,22 @@ def replayer(decisions: int) -> Callable[[Any], Replayer]:
     except ImportError:
         return plain_replayer
     return compiled_replayer
+
+
+MANY_DECISIONS = 100_000
+"""Decisions of a refit from which on it is compiled; fewer are enough where it is on disk."""
+
+
+def refit_reader(state: Any, decisions: int) -> Reader | None:
+    """Return what lets such a state read decisions, compiled; None where that does not pay."""
+    if decisions < COMPILED_DECISIONS:
+        return None
+    try:
+        from foretell.sim.compiled import compiled_reader
+    except ImportError:
+        return None
+    reader, nothing = compiled_reader(state), nothing_to_read()
+    if decisions < MANY_DECISIONS and not reader.is_on_disk(state, nothing):
+        return None
+    reader(state, nothing)
+    return reader

@@ -12,6 +12,7 @@ from foretell.errors import InvalidInput
 from foretell.policies import Spec, entry, policy, start
 from foretell.progress import progress_bar
 from foretell.sim.draw_worlds import draw_worlds
+from foretell.sim.own_sources import own_digests
 from foretell.sim.prepare import compiled_program, cores, plain_program
 from foretell.sim.provenance import provenance
 from foretell.sim.result import Batch, Batches, Trajectories
@@ -46,6 +47,7 @@ def simulate(  # type: ignore[overload-overlap]  # a text is a sequence of texts
     trajectories: bool = ...,
     progress: bool | None = ...,
     compiled: bool = ...,
+    first_run: int = ...,
 ) -> Batch: ...
 @overload
 def simulate(
@@ -60,6 +62,7 @@ def simulate(
     trajectories: bool = ...,
     progress: bool | None = ...,
     compiled: bool = ...,
+    first_run: int = ...,
 ) -> Batches: ...
 def simulate(
     scenario: Scenario,
@@ -73,6 +76,7 @@ def simulate(
     trajectories: bool = False,
     progress: bool | None = None,
     compiled: bool = True,
+    first_run: int = 0,
 ) -> Batch | Batches:
     """Run one policy, or several in the same worlds, and return their regret.
 
@@ -81,7 +85,8 @@ def simulate(
     depend on the seed alone, not on `threads`. `checkpoints` says after which rounds the regret
     is written: a list of rounds, or how many evenly spaced ones (at most 1,000 by default).
     `trajectories` keeps every round. `progress` shows a bar; by default on a terminal only.
-    `compiled=False` runs the plain functions, slowly, for a debugger.
+    `compiled=False` runs the plain functions, slowly, for a debugger. `first_run` is the number
+    of the first run: the runs of a seed are the same in whatever ranges they are played.
     """
     single = isinstance(specs, (str, Spec))
     chosen = [policy(one) for one in ([specs] if isinstance(specs, (str, Spec)) else specs)]
@@ -95,6 +100,7 @@ def simulate(
     for what, value in (("runs", runs), ("threads", 1 if threads is None else threads)):
         _check_whole(what, value, least=1)
     _check_whole("seed", seed, least=0)
+    _check_whole("first_run", first_run, least=0)
     scenario.check(horizon)
     horizon, runs, seed = int(horizon), int(runs), int(seed)
     rounds = _checkpoint_rounds(checkpoints, horizon)
@@ -110,7 +116,7 @@ def simulate(
 
     def play_chunk(chunk: tuple[int, int]) -> int:
         first, end = chunk
-        words = stream_words(seed, np.arange(first, end))
+        words = stream_words(seed, np.arange(first_run + first, first_run + end))
         world = draw_worlds(scenario, horizon, words, program.draw)
         for spec, player, trace in zip(chosen, program.play, traces, strict=True):
             _play(spec, scenario, horizon, world, words, trace.part(first, end), stop, player)
@@ -209,7 +215,7 @@ def _collected(spec: Spec, scenario: Scenario, horizon: int, seed: int, trace: T
         rounds=trace.rounds,
         regret=trace.regret,
         actions=trace.pulls,
-        provenance=provenance(),
+        provenance=provenance() | (own_digests(spec, scenario, horizon) or {}),
         trajectories=traced,
     )
 

@@ -1,7 +1,4 @@
-"""Estimates: a mean and its 95 % interval, over runs or from the counts of a campaign.
-
-Rewards of a campaign lie in [0, 1] and are summed as whole grains.
-"""
+"""Estimates: a mean and its interval (95 %), over runs or from the counts of a campaign."""
 
 from __future__ import annotations
 
@@ -19,16 +16,16 @@ Z = 1.96
 
 
 class Estimate(NamedTuple):
-    """A mean and its 95 % interval."""
+    """A mean and its interval."""
 
     mean: float
     low: float
     high: float
 
     @classmethod
-    def of(cls, samples: Floats) -> Estimate:
-        """Return the mean of one number per run, with its Student interval."""
-        low, high = mean_interval(samples)
+    def of(cls, samples: Floats, level: float = 0.95) -> Estimate:
+        """Return the mean of one number per run, with its Student interval of this level."""
+        low, high = mean_interval(samples, level)
         return cls(float(samples.mean()), float(low), float(high))
 
     def __str__(self) -> str:

@@ -26,10 +26,12 @@ the alternative that the mean moves.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from foretell.stats.portable import portable_exp, portable_log
 from foretell.types import Floats, Ints
 
 PERIODS = 4
@@ -80,19 +82,25 @@ class SignalTest:
         self.queue = np.zeros((BATCH, 3))
         self.clock = np.array([0, max(SHORTEST, PER_ACTION * self.actions)])
 
-    def enter(self, action: int, signal: int, reward: float) -> None:
-        """Take in the next reward, in [0, 1], with the action and the signal that it came after.
+    def enter(self, rewards: Sequence[tuple[int, int, float]]) -> bool:
+        """Take in rewards, each with its action and signal; return whether any were weighed.
 
-        Rewards are weighed `BATCH` at a time, to the same result as one by one.
+        A reward, in [0, 1], is weighed with `BATCH` at a time, to the same result as one by one.
         """
-        waiting = int(self.clock[0]) % BATCH
-        self.queue[waiting] = action, signal, reward
-        self.clock[0] += 1
-        if waiting + 1 == BATCH:
-            self._weigh()
-            self.peak = np.maximum(self.peak, self.log_evidence())
-            if self.clock[0] >= self.clock[1]:
-                self._end_period()
+        taken, weighed = 0, False
+        while taken < len(rewards):
+            waiting = int(self.clock[0]) % BATCH
+            some = rewards[taken : taken + BATCH - waiting]
+            self.queue[waiting : waiting + len(some)] = some
+            self.clock[0] += len(some)
+            taken += len(some)
+            if waiting + len(some) == BATCH:
+                weighed = True
+                self._weigh()
+                self.peak = np.maximum(self.peak, self.log_evidence())
+                if self.clock[0] >= self.clock[1]:
+                    self._end_period()
+        return weighed
 
     def _weigh(self) -> None:
         """Weigh the rewards in the queue, each predicted from all before it."""
@@ -101,14 +109,14 @@ class SignalTest:
         entries = np.zeros((BATCH, self.actions, 2))
         entries[each, action, 0] = 1.0
         entries[each, action, 1] = reward
-        earlier = (signal[:, None] == signal) & (each[:, None] > each)
-        learned = self.learned[:, signal].swapaxes(0, 1) + np.tensordot(earlier, entries, 1)
+        before = self._before(action, signal, entries)
+        learned = self.learned[:, signal].swapaxes(0, 1) + before
         everyone = learned.sum(axis=1)
         own = learned[each, action]
         shared = _predicted(everyone[:, None] - learned, 0.5)
         shared[each, action] = _predicted(own, shared[each, action])
         gains = _log_likelihood(shared, reward[:, None])
-        known = self.period[:, signal].sum(axis=0) + np.tensordot(earlier, entries, 1).sum(axis=1)
+        known = self.period[:, signal].sum(axis=0) + before.sum(axis=1)
         growth = _log_best(known + np.stack([np.ones(BATCH), reward], 1)) - _log_best(known)
         np.add.at(self.evidence.T, signal, gains - growth[:, None])
         pooled = _log_likelihood(_predicted(everyone, 0.5), reward)
@@ -116,6 +124,15 @@ class SignalTest:
         for counts in (self.learned, self.period):
             np.add.at(counts, (action, signal), entries[each, action])
         np.add.at(self.total, signal, entries[each, action])
+
+    def _before(self, action: Ints, signal: Ints, entries: Floats) -> Floats:
+        """Return, for each reward in the queue, those of its signal before it, by action."""
+        running = np.zeros((self.signals, self.actions, 2))
+        before = np.empty_like(entries)
+        for index, (of, after) in enumerate(zip(action.tolist(), signal.tolist(), strict=True)):
+            before[index] = running[after]
+            running[after, of] += entries[index, of]
+        return before
 
     def _end_period(self) -> None:
         self.information += compared(self.period)
@@ -136,7 +153,7 @@ class SignalTest:
         """Return ln E within periods, and ln E of the pooled test."""
         by_action = self.evidence.sum(axis=1)
         largest = by_action.max()
-        within = largest + math.log(np.exp(by_action - largest).mean())
+        within = largest + math.log(portable_exp(by_action - largest).mean())
         pooled = self.pooled.sum() - _log_best(self.total).sum()
         return np.array([within, pooled])
 
@@ -192,7 +209,7 @@ def _predicted(known: Floats, centre: Floats | float) -> Floats:
 
 
 def _log_likelihood(mean: Floats, reward: Floats) -> Floats:
-    return reward * np.log(mean) + (1.0 - reward) * np.log1p(-mean)
+    return reward * portable_log(mean) + (1.0 - reward) * portable_log(1.0 - mean)
 
 
 def _log_best(known: Floats) -> Floats:

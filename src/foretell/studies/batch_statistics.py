@@ -1,7 +1,8 @@
 """Statistics of batches, with intervals over runs: differences, slopes, ratios, spreads.
 
 Policies compared in one call met the same worlds, so every comparison is paired: it is made
-within each run, and the interval is over runs.
+within each run, and the interval is over runs. Intervals have the level that decides claims
+unless another is asked for.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.stats.estimate import Estimate
+from foretell.studies.claim import LEVEL
 
 if TYPE_CHECKING:
     from foretell.sim import Batch
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
 BOOTSTRAPS = 4000
 
 
-def difference(one: Batch, other: Batch) -> Estimate:
+def difference(one: Batch, other: Batch, level: float = LEVEL) -> Estimate:
     """Return the paired difference of final regret, one − other."""
-    return Estimate.of(one.final - other.final)
+    return Estimate.of(one.final - other.final, level)
 
 
 def regret_after(batch: Batch, played: int) -> Floats:
@@ -55,10 +57,11 @@ def late_slope(batch: Batch, segments: tuple[int, ...]) -> Floats:
     return mean
 
 
-def bootstrap(statistic: Floats, value: float) -> Estimate:
+def bootstrap(statistic: Floats, value: float, level: float = LEVEL) -> Estimate:
     """Return `value` with the percentile interval of its bootstrapped `statistic`."""
     usable = statistic[np.isfinite(statistic)]
-    low, high = np.percentile(usable, [2.5, 97.5]) if usable.size else (np.nan, np.nan)
+    ends = [50.0 * (1.0 - level), 50.0 * (1.0 + level)]
+    low, high = np.percentile(usable, ends) if usable.size else (np.nan, np.nan)
     return Estimate(value, float(low), float(high))
 
 
@@ -77,8 +80,8 @@ def mean_ratio(one: Floats, other: Floats) -> Estimate:
     return bootstrap(drawn, float(one.mean() / other.mean()))
 
 
-def line_fit(x: Floats, samples: Floats) -> Estimate:
+def line_fit(x: Floats, samples: Floats, level: float = LEVEL) -> Estimate:
     """Return the slope of a least-squares line through (x, samples[run]), over runs."""
     centred = x - x.mean()
     slopes: Floats = samples @ centred / (centred @ centred)
-    return Estimate.of(slopes)
+    return Estimate.of(slopes, level)

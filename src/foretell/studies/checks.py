@@ -1,9 +1,11 @@
-"""What words like "linear", "learns" and "better" mean here, fixed before anything is run.
+"""What "learns", "stalls" and "better" mean here, fixed before anything is run.
 
-- *linear*: the regret per round over the last half of each segment is at least half of what
-  uniform play pays, at the lower end of its 95 % interval;
-- *learns*: it is below that half, at the upper end;
+- *learns*: the regret per round over the last half of each segment is below half of what uniform
+  play pays, at the upper end of its interval;
+- *stalls*: it is above that half, at the lower end;
 - *better*: the paired difference of final regret is below 0, at the upper end of its interval.
+
+*Linear* is about growing horizons: see `studies.growth`. Intervals are those of `studies.claim`.
 """
 
 from __future__ import annotations
@@ -15,19 +17,20 @@ import numpy as np
 
 from foretell.stats.estimate import Estimate
 from foretell.studies.batch_statistics import difference, late_slope
-from foretell.studies.study import Finding
+from foretell.studies.claim import LEVEL, Finding
+from foretell.studies.limits import all_above, all_below
 
 if TYPE_CHECKING:
     from foretell.sim import Batch
     from foretell.worlds import Scenario
 
-LINEAR = (
-    "linear: regret per round over the last half of each segment, at the lower end of its 95 % "
-    "interval, is at least half of what uniform play pays"
-)
 LEARNS = (
-    "learns: regret per round over the last half of each segment, at the upper end of its 95 % "
+    "learns: regret per round over the last half of each segment, at the upper end of its "
     "interval, is below half of what uniform play pays"
+)
+STALLS = (
+    "stalls: regret per round over the last half of each segment, at the lower end of its "
+    "interval, is above half of what uniform play pays"
 )
 FEW = 4
 
@@ -44,7 +47,7 @@ class Curve:
 
     def late_slope(self) -> Estimate:
         """Return the regret per round late in a segment."""
-        return Estimate.of(late_slope(self.batch, (0, *self.changes, self.batch.horizon)))
+        return Estimate.of(late_slope(self.batch, (0, *self.changes, self.batch.horizon)), LEVEL)
 
     def half_uniform(self) -> float:
         """Return half of what uniform play pays per round."""
@@ -59,16 +62,16 @@ def uniform_slope(scenario: Scenario) -> float:
     return float(means.max() - means.mean())
 
 
-def all_linear(curves: list[Curve]) -> Finding:
-    """Check that every curve is linear."""
-    linear = all(curve.late_slope().low >= curve.half_uniform() for curve in curves)
-    return Finding(linear, _describe_slopes(curves))
-
-
 def all_learn(curves: list[Curve]) -> Finding:
     """Check that every curve learns."""
-    learn = all(curve.late_slope().high < curve.half_uniform() for curve in curves)
-    return Finding(learn, _describe_slopes(curves))
+    found = ((curve.late_slope(), curve.half_uniform()) for curve in curves)
+    return Finding(all_below(found), _describe_slopes(curves))
+
+
+def all_stall(curves: list[Curve]) -> Finding:
+    """Check that every curve stalls."""
+    found = ((curve.late_slope(), curve.half_uniform()) for curve in curves)
+    return Finding(all_above(found), _describe_slopes(curves))
 
 
 def _describe_slopes(curves: list[Curve]) -> str:
@@ -83,7 +86,7 @@ def all_better(pairs: list[tuple[Curve, Curve]]) -> Finding:
     found = [
         (f"{one.name} − {other.name}", difference(one.batch, other.batch)) for one, other in pairs
     ]
-    return Finding(all(gap.high < 0.0 for _, gap in found), describe_differences(found))
+    return Finding(all_below((gap, 0.0) for _, gap in found), describe_differences(found))
 
 
 def describe_differences(found: list[tuple[str, Estimate]]) -> str:
@@ -105,7 +108,7 @@ def none_worse(pairs: list[tuple[Curve, Curve]]) -> Finding:
     """
     found = [(one, other, difference(one.batch, other.batch)) for one, other in pairs]
     return Finding(
-        all(gap.high <= 0.1 * other.batch.final.mean() for _, other, gap in found),
+        all_below((gap, 0.1 * other.batch.final.mean()) for _, other, gap in found),
         "; ".join(
             f"{one.name} − {other.name}: {gap} (of {other.batch.final.mean():.0f})"
             for one, other, gap in found

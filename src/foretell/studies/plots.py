@@ -9,7 +9,7 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
-from matplotlib.ticker import EngFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,6 +61,28 @@ def draw(chart: Chart, folder: Path) -> None:
         plt.close(figure)
 
 
+def exact_label(value: float) -> str:
+    """Write a tick as it is: no digit is rounded away; whole millions are short.
+
+    >>> exact_label(1250.0), exact_label(0.2), exact_label(20_000_000.0)
+    ('1,250', '0.2', '20M')
+    """
+    if abs(value) >= 1e6 and value % 1e5 == 0:
+        return f"{value / 1e6:g}M"
+    return f"{value:,.10g}"
+
+
+def _round_ticks(axis: Any, *, log: bool) -> None:
+    """Put ticks at round numbers, on a log axis at 1, 2 and 5 where they fit."""
+    if log:
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 160 * low else (1,)))
+        axis.set_minor_locator(NullLocator())
+    else:
+        axis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: exact_label(value)))
+
+
 def _draw_axes(axes: Any, drawn: Axes, chart: Chart, *, first: bool) -> None:
     for series in drawn.series:
         dash: Any = (0, series.style.dash) if series.style.dash else "solid"
@@ -78,11 +100,10 @@ def _draw_axes(axes: Any, drawn: Axes, chart: Chart, *, first: bool) -> None:
         )
     if chart.log_y:
         axes.set_yscale("log")
-        axes.yaxis.set_minor_formatter(NullFormatter())
     if chart.log_x:
         axes.set_xscale("log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(EngFormatter(sep="\N{THIN SPACE}"))
+    _round_ticks(axes.xaxis, log=chart.log_x)
+    _round_ticks(axes.yaxis, log=chart.log_y)
     for x, word in drawn.marks:
         axes.axvline(x, color="#888888", linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
         if word:

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from foretell.files import write_whole
 from foretell.pages import render
+from foretell.sim.own_sources import own_digests
 from foretell.sim.provenance import provenance
+from foretell.studies.claim import Group
 from foretell.studies.paper import STUDIES
 from foretell.studies.paper.errata import ERRATA
+from foretell.studies.sentences import in_words, sentences
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from foretell.studies.charts import Chart, Series
-    from foretell.studies.study import FinishedStudy
+    from foretell.studies.plan import FinishedStudy, StudyPlan
 
-WORDS = ("supported", "not supported", "undecided")
+FRONT = "fig3"
+"""The figure that stands on the front page of the paper's report."""
 
 
 def write_report(
@@ -30,27 +34,50 @@ def write_report(
 ) -> None:
     """Write the page of all finished studies; the figures are next to it as SVG.
 
-    Where one of them is a study of the paper, the page lists the paper's errata.
+    Where one of them is a study of the paper, the page begins with what the paper is about and
+    what was found, and ends with its remarks, its misprints and what the words of the claims mean.
     """
     verdicts = [verdict for one in finished for verdict in one.verdicts]
-    counts = {word: sum(verdict.word == word for verdict in verdicts) for word in WORDS}
-    charts = [chart for one in finished for chart in one.charts]
-    of_paper = any(STUDIES.get(one.study.name) is one.study for one in finished)
+    groups = {group: sentences(verdicts, group) for group in get_args(Group)}
+    charts = {chart.name: chart for one in finished for chart in one.charts}
+    of_paper = any(_is_of_paper(one.study) for one in finished)
     page = render(
-        "report.html",
+        "paper_report.html" if of_paper else "report.html",
         title=title,
         runs=runs,
         seed=seed,
         seconds=sum(one.seconds for one in finished),
-        verdicts=verdicts,
-        counts={word: count for word, count in counts.items() if count},
+        groups=groups,
+        counts={group: in_words(tested) for group, tested in groups.items()},
+        definitions=dict.fromkeys(verdict.claim.definition for verdict in verdicts),
         errata=ERRATA if of_paper else (),
+        front=charts.get(FRONT) if of_paper else None,
+        on_front=(FRONT, *(one.explorer.name for one in finished if one.explorer))
+        if of_paper
+        else (),
         finished=finished,
-        drawings={chart.name: _drawing(chart, path.parent) for chart in charts},
-        data={chart.name: _chart_data(chart) for chart in charts},
-        provenance=provenance(),
+        drawings={name: _drawing(chart, path.parent) for name, chart in charts.items()},
+        data={name: _chart_data(chart) for name, chart in charts.items()},
+        provenance=_provenance(finished),
     )
     write_whole(path, lambda file: file.write(page.encode()))
+
+
+def _is_of_paper(study: StudyPlan) -> bool:
+    """Return whether this is a study of the paper, with guests or without."""
+    return study.name in STUDIES and STUDIES[study.name].charts is study.charts
+
+
+def _provenance(finished: list[FinishedStudy]) -> dict[str, str]:
+    """Return versions and source, and the digests of the files of users' own policies."""
+    batches = [
+        batch for one in finished for panel in one.results.values() for batch in panel.values()
+    ]
+    own = [batch for batch in batches if not type(batch.spec).__module__.startswith("foretell.")]
+    made = provenance()
+    for batch in own:
+        made |= own_digests(batch.spec, batch.scenario, batch.horizon) or {}
+    return made
 
 
 def _drawing(chart: Chart, folder: Path) -> str:

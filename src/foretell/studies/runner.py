@@ -29,7 +29,7 @@ def run_cells(
     """Return the cells finished, in order; each is kept as soon as it is.
 
     `fresh` runs even what is kept. `warm` compiles each policy first, so that its seconds are
-    those of its rounds. `advance` is called with 1 after each cell.
+    those of its rounds. `advance` is called with the work of each cell when it is finished.
     """
     finished = []
     for cell in cells:
@@ -40,8 +40,27 @@ def run_cells(
             kept = _run_cell(cell, threads)
             store.write(cell, kept)
         finished.append(kept)
-        advance(1)
+        advance(cell.work)
     return finished
+
+
+def sweep_cells(
+    cells: Iterable[Cell],
+    store: CellStore,
+    cluster: str,
+    *,
+    fresh: bool = False,
+    progress: bool | None = None,
+) -> None:
+    """Run on a cluster what is not kept yet, and keep it; `run_cells` then finds all of it.
+
+    `cluster` is the address of a Dask scheduler, or "local:N" for N processes on this machine.
+    """
+    missing = [cell for cell in dict.fromkeys(cells) if fresh or not store.has(cell)]
+    if missing:
+        from foretell.studies.cluster import sweep
+
+        sweep(missing, store, cluster, progress=progress)
 
 
 def _compile(spec: Spec) -> None:

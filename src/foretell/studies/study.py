@@ -1,124 +1,195 @@
-"""A study: which runs, which pictures and tables, and which claims they are held against.
-
-To add a study of the paper, write a module with a `STUDY` and list it in `studies.paper`.
-"""
+"""`Study`: policies × scenarios × a grid of parameters, run and reported as the paper's are."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from foretell.studies.cells import Cell
-from foretell.studies.tables import final_regret_table
+from foretell.errors import InvalidInput
+from foretell.policies import Spec
+from foretell.studies.charts import Chart, regret_axes
+from foretell.studies.grid import check_words, combinations, scenario_of, specs_of
+from foretell.studies.legend import short_labels
+from foretell.studies.plan import Panel, StudyPlan
+from foretell.types import is_whole
+from foretell.worlds import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import os
 
-    from foretell.policies import Spec
-    from foretell.sim import Batches
-    from foretell.studies.charts import Chart
-    from foretell.studies.tables import ReportTable
-    from foretell.worlds import Scenario
+    from foretell.studies.cells import Cell
+    from foretell.studies.claim import Claim, Results
+    from foretell.studies.grid import Grid, PolicyUse, ScenarioUse
+    from foretell.studies.plan import FinishedStudy
 
-
-@dataclass(frozen=True)
-class Panel:
-    """Policies that meet in one scenario: the runs behind one picture."""
-
-    name: str
-    scenario: Scenario
-    specs: tuple[Spec, ...]
-    horizon: int
-    most_runs: int | None = None
-    """A long panel is content with fewer runs than are asked for."""
-    checkpoints: tuple[int, ...] | None = None
-    """The rounds after which the regret is written; None is up to 1,000, evenly spaced."""
-
-    def cells(self, runs: int, seed: int) -> list[Cell]:
-        """Return the cells to run, one per policy."""
-        wanted = runs if self.most_runs is None else min(runs, self.most_runs)
-        return [
-            Cell(spec, self.scenario, self.horizon, wanted, seed, self.checkpoints)
-            for spec in self.specs
-        ]
-
-
-Results: TypeAlias = "dict[str, Batches]"
-"""The batches of each panel, by its name."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a check found: whether the claim holds on these runs, and the numbers it saw."""
-
-    holds: bool
-    measured: str
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence about results, and the check that decides it.
-
-    The same check is put to the `subject`, the runs the sentence is about, and to a `control`:
-    runs of which the sentence is false. A check that cannot tell the two apart is no check.
-    """
-
-    name: str
-    words: str
-    """The sentence, in our words."""
-    source: str
-    """Where it stands in the paper."""
-    definition: str
-    """What is counted as true, fixed before it is run."""
-    check: Callable[[Any], Finding]
-    subject: Callable[[Results], Any]
-    control: Callable[[Results], Any]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A claim, decided."""
-
-    claim: Claim
-    finding: Finding
-    control: Finding
-
-    @property
-    def word(self) -> str:
-        """`supported` or `not supported`; `undecided` where the control passes, too."""
-        if self.control.holds:
-            return "undecided"
-        return "supported" if self.finding.holds else "not supported"
+SIDE_BY_SIDE = 3
+LEAST_RUNS = 2
 
 
 @dataclass(frozen=True)
 class Study:
-    """Runs, pictures, tables and claims under one name."""
+    """Policies that meet in scenarios, for every combination of the grid's values.
 
-    name: str
-    title: str
-    about: str
-    panels: tuple[Panel, ...]
-    charts: Callable[[Results], list[Chart]]
-    claims: tuple[Claim, ...] = ()
-    tables: Callable[[Results], list[ReportTable]] = field(
-        default=lambda r: [final_regret_table(r)]
-    )
+    A policy is a text, a spec, or a function that makes one; a scenario is a name, a `Scenario`,
+    a table as in a study file, or a function. A word in braces, or a parameter of a function,
+    stands for each value of that word in the grid. Scenarios may be given by name, as a dictionary.
 
-    def verdicts(self, results: Results) -> list[Verdict]:
-        """Decide every claim."""
+    >>> study = Study(
+    ...     policies=["nsd-ucrl2(window={window})", "ucb"],
+    ...     scenarios={"late": {"base": "paper", "delay": "{delay}"}},
+    ...     grid={"window": [400, 800], "delay": [100, 500]},
+    ...     horizon=8000,
+    ... )
+    >>> len(study.cells()), [panel.name for panel in study.plan().panels]
+    (6, ['late, delay = 100', 'late, delay = 500'])
+    """
+
+    policies: Sequence[PolicyUse] | PolicyUse
+    scenarios: Mapping[str, ScenarioUse] | Sequence[ScenarioUse] | ScenarioUse
+    grid: Grid = field(default_factory=dict)
+    horizon: int = 8000
+    runs: int = 50
+    seed: int = 0
+    title: str = "A study"
+    name: str = "study"
+    claims: Sequence[Claim] = ()
+    """What is decided on the results; `Study.plan().panels` says how panels are called."""
+    log_scale: bool = False
+    about: str = ""
+    """A sentence for the report."""
+
+    def __post_init__(self) -> None:
+        """Refuse a study that cannot be run, before anything is."""
+        if not is_whole(self.runs) or self.runs < LEAST_RUNS:
+            raise InvalidInput(
+                f"runs must be a whole number of at least {LEAST_RUNS}, got {self.runs!r}"
+            )
+        if not is_whole(self.seed) or self.seed < 0:
+            raise InvalidInput(f"seed must be a whole number of at least 0, got {self.seed!r}")
+        self.plan()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Study:
+        """Read a study from a TOML file, as `foretell run` does."""
+        from foretell.studies.study_file import read_study
+
+        return read_study(Path(path))
+
+    def plan(self) -> StudyPlan:
+        """Return what is run and shown: one panel for each scenario and combination."""
+        policies, scenarios = self._policy_uses(), self._scenario_uses()
+        if not policies or not scenarios:
+            raise InvalidInput("a study needs at least one policy and one scenario: add one")
+        check_words(self.grid, [*policies, *scenarios.values()])
+        panels: dict[str, Panel] = {}
+        for name, use in scenarios.items():
+            for values in combinations(self.grid, use):
+                shown = ", ".join(f"{word} = {value}" for word, value in values.items())
+                title = f"{name}, {shown}" if shown else name
+                made = scenario_of(use, values)
+                made.check(self.horizon)
+                specs = [spec for one in policies for spec in specs_of(one, self.grid, values)]
+                panels[title] = Panel(title, made, tuple(dict.fromkeys(specs)), self.horizon)
+        return StudyPlan(
+            self.name,
+            self.title,
+            self.about or f"{len(panels)} scenarios of {self.horizon} rounds.",
+            tuple(panels.values()),
+            self._charts,
+            tuple(self.claims),
+        )
+
+    def cells(self) -> list[Cell]:
+        """Return the cells that are run: one policy in one scenario each."""
+        return self.plan().cells(self.runs, self.seed)
+
+    def run(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        cluster: str | None = None,
+        threads: int | None = None,
+        fresh: bool = False,
+        cache: str | os.PathLike[str] | None = None,
+        progress: bool | None = None,
+    ) -> FinishedStudy:
+        """Run the study; with `out` write its figures, tables and report there.
+
+        Finished cells are kept in `cache` (by default the user's) and not run again unless
+        `fresh`. `cluster` is the address of a Dask scheduler, or "local:N" for N processes here.
+        """
+        from foretell.studies.reproduce import run_studies
+
+        (finished,) = run_studies(
+            [self.plan()],
+            None if out is None else Path(out),
+            runs=self.runs,
+            seed=self.seed,
+            fresh=fresh,
+            title=self.title,
+            cache=None if cache is None else Path(cache),
+            cluster=cluster,
+            threads=threads,
+            progress=progress,
+        )
+        return finished
+
+    def _policy_uses(self) -> list[PolicyUse]:
+        if isinstance(self.policies, (str, Spec)) or callable(self.policies):
+            return [self.policies]
+        return list(self.policies)
+
+    def _scenario_uses(self) -> dict[str, ScenarioUse]:
+        given: Any = self.scenarios
+        if isinstance(given, (str, Scenario)) or callable(given):
+            given = [given]
+        if isinstance(given, Mapping):
+            return dict(given)
+        named: dict[str, ScenarioUse] = {}
+        for number, use in enumerate(given, start=1):
+            name = _name_of(use, number)
+            if name in named:
+                raise InvalidInput(
+                    f"two scenarios are called {name!r}: give them by name, "
+                    f"as scenarios={{name: scenario, …}}"
+                )
+            named[name] = use
+        return named
+
+    def _charts(self, results: Results) -> list[Chart]:
+        names = list(results)
+        groups = [names[i : i + SIDE_BY_SIDE] for i in range(0, len(names), SIDE_BY_SIDE)]
         return [
-            Verdict(claim, claim.check(claim.subject(results)), claim.check(claim.control(results)))
-            for claim in self.claims
+            Chart(
+                f"figure-{number}",
+                self.title if len(groups) == 1 else f"{self.title} ({number} of {len(groups)})",
+                "Mean regret with 95 % bands. Dotted lines are the change points.",
+                tuple(
+                    regret_axes(
+                        name, results[name], _changes(results, name), short_labels(results[name])
+                    )
+                    for name in group
+                ),
+                log_y=self.log_scale,
+            )
+            for number, group in enumerate(groups, start=1)
         ]
 
 
-@dataclass(frozen=True)
-class FinishedStudy:
-    """A study that was run: what it shows and what it decided."""
+def _name_of(use: ScenarioUse, number: int) -> str:
+    """Return what a scenario is called where it is given without a name."""
+    if isinstance(use, str):
+        return use
+    if isinstance(use, Mapping):
+        return str(use.get("name", use.get("base", f"scenario {number}")))
+    return getattr(use, "__name__", f"scenario {number}")
 
-    study: Study
-    charts: list[Chart]
-    tables: list[ReportTable]
-    verdicts: list[Verdict]
-    seconds: float
+
+def _changes(results: Results, name: str) -> tuple[int, ...]:
+    """Return the change points that are the same in every run."""
+    made = next(iter(results[name].values())).scenario
+    when = getattr(made.changes, "when", None)
+    listed: tuple[int, ...] = (when.at or ()) if when is not None else ()
+    return listed or tuple(first for first, _ in made.segments[1:])

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from foretell.studies.study import FinishedStudy, Results
+    from foretell.studies.claim import Results
+    from foretell.studies.plan import FinishedStudy
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from foretell.traffic.batcher import EventBatcher, FeedbackQueue
 from foretell.traffic.pace import Pace, Timing, choose_timing
 from foretell.traffic.plan import Plan
 from foretell.traffic.probe import probe, run_together
-from foretell.traffic.service import DecisionService, WrongAnswer, reward_due
+from foretell.traffic.service import ReportingService, WrongAnswer, reward_due
 from foretell.traffic.truth_plan import TruthFinding, TruthPlan
 from foretell.traffic.truths import EARLY_SHARE, true_values
 from foretell.worlds.delays import NEVER
@@ -31,7 +31,7 @@ class Traffic:
         self.timing = Timing(1.0, 0.0, 1.0, 1.0)
         self.seconds = 0.0
 
-    async def drive(self, service: DecisionService, advance: Callable[[int], None]) -> None:
+    async def drive(self, service: ReportingService, advance: Callable[[int], None]) -> None:
         """Play every run; `advance` is called after each round."""
         begun = time.monotonic()
         plan, batcher = self.plan, EventBatcher(service)
@@ -96,7 +96,7 @@ class RunPlayer:
 
     def __init__(
         self,
-        service: DecisionService,
+        service: ReportingService,
         batcher: EventBatcher,
         plan: Plan,
         timing: Timing,

@@ -50,6 +50,10 @@ class DecisionService(Protocol):
     async def report(self, events: Sequence[FeedbackItem]) -> list[str]:
         """Report events, and return the status of each."""
 
+
+class ReportingService(DecisionService, Protocol):
+    """A decision service that also says what has come of it."""
+
     async def counts(self, campaign: str) -> ReportCounts:
         """Ask what a campaign has taken in."""
 

@@ -1,7 +1,12 @@
 """What answers: scenarios, how their laws change, delays, reward families, and drawn worlds."""
 
 from foretell.worlds import delays, rewards
-from foretell.worlds.catalogue import scenario, scenarios
+from foretell.worlds.catalogue import (
+    register_scenario,
+    registered_scenarios,
+    scenario,
+    scenarios,
+)
 from foretell.worlds.changes import redraws, shifts
 from foretell.worlds.drift import interpolation, random_walk
 from foretell.worlds.entries import SuiteEntry
@@ -19,6 +24,8 @@ __all__ = [
     "random_entries",
     "random_walk",
     "redraws",
+    "register_scenario",
+    "registered_scenarios",
     "rewards",
     "scenario",
     "scenarios",

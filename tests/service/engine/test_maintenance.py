@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from foretell import protocol
-from foretell.policies.draw import share_writer
+from foretell.policies.verbs import indices
 from foretell.service.engine import Engine, maintenance
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
@@ -37,14 +38,14 @@ async def until(true: Callable[[], bool]) -> None:
 def test_a_large_campaign_is_compiled_before_it_is_ready_and_again_for_another_policy(
     tmp_path: Path,
 ) -> None:
-    """An index policy and one that samples are not compiled alike."""
+    """An index policy and one that can only be asked to choose are not compiled alike."""
 
     async def run() -> None:
         engine = await Engine.open(tmp_path / "a.db")
         await engine.create(LARGE)
         await until(lambda: compiled(engine.runtime.by_name["one"]))
         await engine.decide("one", protocol.DecisionRequest())
-        await engine.patch("one", protocol.CampaignPatch(policy="nsd-psrl"))
+        await engine.patch("one", protocol.CampaignPatch(policy="cusum-ucb"))
         await engine.decide("one", protocol.DecisionRequest())
         await until(lambda: compiled(engine.runtime.by_name["one"]))
         await engine.decide("one", protocol.DecisionRequest())
@@ -65,7 +66,7 @@ def test_without_numba_it_says_once_what_to_install(
     async def run() -> None:
         engine = await Engine.open(tmp_path / "a.db")
         for name in ("one", "two"):
-            await engine.create(protocol.NewCampaign(name, LARGE.actions, LARGE.signals))
+            await engine.create(msgspec.structs.replace(LARGE, name=name))
         await asyncio.sleep(5 * maintenance.TICK_SECONDS)
         await engine.decide("two", protocol.DecisionRequest())
         await engine.close()
@@ -84,15 +85,14 @@ def test_a_policy_that_cannot_be_compiled_goes_on_without(
     def refuse(_: object) -> None:
         raise TypeError("this is not for numba")
 
-    monkeypatch.setattr("foretell.sim.compiled.compiled_choices", refuse)
+    monkeypatch.setattr("foretell.sim.compiled.compiled_values", refuse)
 
     async def run() -> None:
         engine = await Engine.open(tmp_path / "a.db")
         await engine.create(LARGE)
         active = engine.runtime.by_name["one"]
         await until(lambda: compiled(active))
-        state = active.campaign.state
-        assert active.decider.compiled[type(state)] is share_writer(state)
+        assert active.decider.compiled[type(active.campaign.state)] is indices
         await engine.decide("one", protocol.DecisionRequest())
         await engine.close()
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from foretell import protocol
 from foretell.errors import InvalidInput
+from foretell.service.engine.measurements import NOTHING, CampaignNumbers
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import Conflict, NotFound, Stale, Unusable
 from foretell.service.model.events import Author
@@ -48,6 +50,8 @@ class FakeEngine:
         """Who changed something, in order."""
         self.made: dict[str, protocol.MadeKey] = {}
         self.restored = b""
+        self.verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.unread = 0
         self.evaluated: dict[tuple[str, str], protocol.EvaluationView] = {}
 
     async def evaluate(self, campaign: str, new: protocol.NewEvaluation) -> protocol.EvaluationView:
@@ -88,6 +92,13 @@ class FakeEngine:
     def gauges(self) -> dict[str, float]:
         return {"queued_records": float(sum(map(len, self.records.values())))}
 
+    def campaign_numbers(self) -> list[CampaignNumbers]:
+        listed = ((name, view.status, self.verdicts[name]) for name, view in self.views.items())
+        return [CampaignNumbers(*one, {}, 0, {}, NOTHING) for one in listed]
+
+    def unread_feedback(self) -> int:
+        return self.unread
+
     def identify(self, bearer: str) -> Caller | None:
         return self.callers.get(bearer)
 
@@ -122,13 +133,16 @@ class FakeEngine:
 
     def _campaign_of(self, decision_id: str) -> protocol.CampaignView:
         if decision_id not in self.decided:
+            self.unread += 1
             raise NotFound("there is no such decision")
         return self.views[self.decided[decision_id]]
 
     async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
         view = self._campaign_of(decision_id)
+        self.verdicts[view.name]["rejected"] += 1
         kind, body = _read(report, view.signals)
         self._write(view.name, kind, body | {"event_id": report.event_id})
+        self.verdicts[view.name].update(accepted=1, rejected=-1)
         return protocol.Receipt("accepted", report.event_id)
 
     async def batch(
@@ -142,13 +156,10 @@ class FakeEngine:
             if own in (None, self._campaign_of(item.decision_id).name):
                 return await self.feedback(item.decision_id, item)
             return protocol.Receipt("rejected", item.event_id, "it is of another campaign")
-        except (
-            msgspec.DecodeError,
-            UnicodeDecodeError,
-            RecursionError,
-            NotFound,
-            Unusable,
-        ) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            self.unread += 1
+            return protocol.Receipt("rejected", detail=str(error))
+        except (NotFound, Unusable) as error:
             return protocol.Receipt("rejected", detail=str(error))
 
     async def create(
@@ -167,8 +178,8 @@ class FakeEngine:
         self._write(campaign.name, "created", {"config": fields["name"]})
         return view
 
-    def campaigns(self) -> list[protocol.CampaignView]:
-        return list(self.views.values())
+    def campaigns(self, *, hidden: bool = False) -> list[protocol.CampaignView]:
+        return [one for one in self.views.values() if hidden or one.status != "hidden"]
 
     def campaign(self, name: str) -> protocol.CampaignView:
         if name not in self.views:
@@ -187,8 +198,15 @@ class FakeEngine:
         return self.views[name]
 
     async def patch(
-        self, name: str, patch: protocol.CampaignPatch, version: int | None, by: Author | None
+        self,
+        name: str,
+        patch: protocol.CampaignPatch,
+        version: int | None,
+        by: Author | None,
+        *,
+        wait: bool,
     ) -> protocol.CampaignView:
+        assert not wait
         fields = {
             field: getattr(patch, field)
             for field in patch.__struct_fields__
@@ -199,16 +217,19 @@ class FakeEngine:
     async def set_status(
         self,
         name: str,
-        status: Literal["running", "paused", "stopped"],
+        status: protocol.CampaignStatus,
         version: int | None,
         by: Author | None,
     ) -> protocol.CampaignView:
         return self._change(name, version, by, status=status)
 
     async def refit(
-        self, name: str, version: int | None, by: Author | None
+        self, name: str, version: int | None, by: Author | None, *, wait: bool
     ) -> protocol.CampaignView:
-        return self._change(name, version, by)
+        assert not wait
+        view = self._change(name, version, by)
+        running = protocol.RefitView("running", "asked for", 0.0)
+        return msgspec.structs.replace(view, refit=running)
 
     async def add_action(
         self, name: str, action: protocol.NewAction, version: int | None, by: Author | None
@@ -324,17 +345,8 @@ class FakeEngine:
     async def make_key(self, key: protocol.NewKey, by: Author | None) -> protocol.MadeKey:
         self.authors.append(by)
         number = f"k{len(self.made) + 1}"
-        made = protocol.MadeKey(
-            number,
-            key.name,
-            key.scopes,
-            NOW,
-            key.campaign,
-            key.expires_at,
-            None,
-            None if by is None else by.name,
-            key=f"ftk_made_{number}",
-        )
+        fields = (number, key.name, key.scopes, NOW, key.campaign, key.expires_at, None)
+        made = protocol.MadeKey(*fields, by.name if by else None, key=f"ftk_made_{number}")
         self.made[number] = made
         author = Author(number, key.name)
         self.callers[made.key] = Caller(author, frozenset(key.scopes), key.campaign)

@@ -71,8 +71,7 @@ class RawServer:
 
     def counted(self, operation: str, status: int) -> bool:
         """Return whether a request was counted so."""
-        line = f'foretell_requests_total{{operation="{operation}",status="{status}"}}'
-        return line in self.metrics.text().decode()
+        return status in self.metrics._operations[operation].statuses
 
 
 async def answers(reader: asyncio.StreamReader) -> list[RawAnswer]:
@@ -103,7 +102,7 @@ async def raw_server(
     """Serve at a free port, with a campaign to decide on."""
     limits = limits or Limits()
     engine = FakeEngine()
-    metrics = Metrics(engine.gauges)
+    metrics = Metrics(engine)
     web: Any = ShutdownMiddleware(app(cast("Engine", engine), limits, metrics))
     if access_log:
         web = AccessLogMiddleware(web)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, get_args
 
 import pytest
@@ -102,6 +103,7 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/history", {"json": {"id": "old", "rows": [{"action": "a", "signal": "click"}]}}),
     ("DELETE", "/units/u1", {}),
     ("POST", "/stop", {}),
+    ("POST", "/hide", {}),
 ]
 
 
@@ -134,6 +136,8 @@ def test_who_changed_what_is_shown(served: Served) -> None:
     key = key_for(served, "hero")
     for method, path, body in CHANGES:
         ask(served, key, method, f"/v1/campaigns/hero{path}", **body)
+        while served.call("GET", "/v1/campaigns/hero").json().get("refit"):  # it changes later
+            time.sleep(0.01)
     page = served.call("GET", "/v1/campaigns/hero/events").json()["events"]
     shown = served.call("GET", "/v1/events").json()["events"]
     if isinstance(served.engine, FakeEngine):  # it is told who, as tested above, and shows nobody

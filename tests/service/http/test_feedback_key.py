@@ -88,7 +88,7 @@ def parked(live: Served) -> int:
     report = live.call("GET", "/v1/campaigns/hero/report").json()
     metrics = live.client.get("/metrics").text
     count: int = report["counts"]["parked"]
-    assert f"foretell_parked_events {float(count)}" in metrics
+    assert f'foretell_parked_events{{campaign="hero"}} {float(count)}' in metrics
     return count
 
 

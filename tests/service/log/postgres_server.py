@@ -47,7 +47,11 @@ _numbers = itertools.count()
 
 def binary(name: str) -> str:
     """Find a program of PostgreSQL: on the PATH, or where Debian keeps it."""
-    places = [*Path("/usr/lib/postgresql").glob("*/bin"), *Path("/usr").glob("pgsql-*/bin")]
+    places = [
+        *Path("/usr/lib/postgresql").glob("*/bin"),
+        *Path("/usr").glob("pgsql-*/bin"),
+        Path("/usr/sbin"),
+    ]
     found = shutil.which(name) or next(
         (str(place / name) for place in sorted(places, reverse=True) if (place / name).exists()),
         None,
@@ -91,10 +95,23 @@ class PostgresServer:
             shutil.chown(self.folder, user)
         made = run_as_server(
             *(binary("initdb"), "-D", str(self.data), "-U", "postgres", "--auth=trust"),
-            *("--no-sync", "-E", "UTF8", "--locale=C"),
+            *("--no-sync", "-E", "UTF8", "--locale=C", "--wal-segsize=1"),
             folder=self.folder,
         )
         assert made.wait(60) == 0, (self.folder / "server.log").read_text()
+
+    def make_standby(self, primary: PostgresServer) -> None:
+        """Make the files of a standby that follows another server."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        user = server_user()
+        if user is not None:
+            shutil.chown(self.folder, user)
+        made = run_as_server(
+            *(binary("pg_basebackup"), "-D", str(self.data), "-h", str(primary.folder)),
+            *("-U", "postgres", "--checkpoint=fast", "--no-sync", "--write-recovery-conf"),
+            folder=self.folder,
+        )
+        assert made.wait(120) == 0, (self.folder / "server.log").read_text()
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -226,7 +243,7 @@ async def _emptied(dsn: str) -> None:
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
         await connection.execute(
-            "".join(f"DELETE FROM foretell.{table};" for table in TABLES)  # noqa: S608  (our own)
+            "".join(f"DELETE FROM foretell.{table};" for table in (*TABLES, "live_states"))  # noqa: S608  (our own)
             + "DELETE FROM foretell.meta WHERE name IN ('time_scale', 'time_origin')"
         )
     finally:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from pathlib import Path
 
 import pytest
 
+from foretell.errors import InvalidInput
 from foretell.service.log import clock as clocks
-from foretell.service.log.clock import HOLD, YEAR_2110, Clock, Mark
+from foretell.service.log.clock import HOLD, YEAR_2110, Clock, Mark, ToldClock
 from foretell.service.log.errors import LogClosed
+from foretell.service.log.protocol import Draft
+from foretell.service.log.sqlite.log import SqliteLog
 from foretell.service.log.stamps import Stamps
-from foretell.service.model.events import SLOTS, moment, stamp
+from foretell.service.model.events import SLOTS, KeyRevoked, moment, stamp
 from tests.service.log.machine import SECOND, START, Machine
 
 
@@ -226,3 +230,40 @@ def test_each_record_has_a_microsecond_of_its_own_while_time_stands(machine: Mac
     assert stamps.head() == stamps.complete() == stamp(START + 6)
     stamps.advance(stamp(START + 9) + 1)
     assert stamps.now() == stamp(START + 10)
+
+
+def test_a_told_clock_stands_and_is_never_ahead(machine: Machine) -> None:
+    clock = ToldClock(100.0)
+    clock.time -= 86_400 * SECOND
+    for _ in range(3):
+        assert clock.now() == START - 86_400 * SECOND
+        machine.pass_time(10)
+    clock.time = YEAR_2110
+    assert clock.now() == clock.real_now() == START + 3000 * SECOND
+
+
+def test_a_log_whose_past_was_told_goes_on_at_its_own_speed(
+    machine: Machine, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "told.db")
+
+    async def write() -> None:
+        clock = ToldClock(100.0)
+        clock.time -= 86_400 * SECOND
+        log = SqliteLog(path, clock=clock)
+        await log.append([Draft(0, KeyRevoked("past"))])
+        clock.time = YEAR_2110
+        await log.append([Draft(0, KeyRevoked("now"))])
+        await log.close()
+        machine.pass_time(10)
+        again = SqliteLog(path)
+        past, _ = await again.configurations(0)
+        assert moment(past.seq) == START - 86_400 * SECOND
+        assert again.time_scale == 100.0
+        assert abs(moment(again.now()) - START - 1000 * SECOND) < SECOND
+        assert again.gauges().clock_ahead_seconds == 0.0
+        await again.close()
+        with pytest.raises(InvalidInput, match="has a past already"):
+            SqliteLog(path, clock=ToldClock(100.0))
+
+    asyncio.run(write())

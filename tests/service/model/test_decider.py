@@ -14,7 +14,7 @@ from foretell import protocol
 from foretell.service.engine import Engine
 from foretell.service.model import decider
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.overlay import Overlay
+from foretell.service.model.value_table import Basis, make_table
 from tests.service.engine_driver import Served
 
 POLICIES = (
@@ -88,14 +88,13 @@ def test_an_interruption_does_not_make_a_table_expensive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else a burst would go to one action, for twenty times as long as the machine was busy."""
-    write = decider.Decider._write
     writes: list[int] = []
 
-    def interruptible(self: decider.Decider, overlay: Overlay, *arguments: Any) -> Any:
+    def interruptible(basis: Basis, *arguments: Any) -> Any:
         if not writes:
             time.sleep(0.1)
-        writes.append(overlay.t)
-        return write(self, overlay, *arguments)
+        writes.append(basis.t)
+        return make_table(basis, *arguments)
 
     with Served(tmp_path / "a.db") as served:
         served.create(actions=["a", "b", "c", "d"], policy="nsd-kl")
@@ -103,7 +102,7 @@ def test_an_interruption_does_not_make_a_table_expensive(
             one = served.decide(eligible=[action]).decision_id
             served.signal(one, "click")
         served.pass_time(1e6)
-        monkeypatch.setattr(decider.Decider, "_write", interruptible)
+        monkeypatch.setattr(decider, "make_table", interruptible)
         monkeypatch.setattr(decider, "CHEAP_SECONDS", 0.01)
         found = Counter(answer.action for answer in served.decide_many(200))
         assert max(found.values()) < 100, found

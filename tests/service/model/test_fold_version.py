@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from foretell.service.model.campaign import FOLD_VERSION
 from foretell.service.model.counters import COUNTS
 from foretell.service.model.events import ADJUST, RETRACT, stamp
 from foretell.service.model.snapshot import pack
+from tests.processors import as_on_an_older_processor
 from tests.service.model.script import Script, config_of
 
 GOLDEN = Path(__file__).with_name("fold_version.json")
@@ -116,6 +119,16 @@ def test_a_state_that_changes_has_a_new_version() -> None:
         "FOLD_VERSION is new: write the digests again with "
         "`python -m tests.service.model.test_fold_version`"
     )
+
+
+def test_an_older_processor_folds_to_the_same_bytes() -> None:
+    """Servers of different ages share a log: NumPy is not to use what newer ones have."""
+    script = f"import json; from {__name__} import current; print(json.dumps(current()))"
+    called = [sys.executable, "-c", script]
+    told = subprocess.run(
+        called, env=as_on_an_older_processor(), check=True, capture_output=True, text=True
+    )
+    assert json.loads(told.stdout) == current()
 
 
 def test_the_script_has_everything_in_it() -> None:

@@ -10,9 +10,10 @@ from foretell.policies.registry import policy, registered_policies, start
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import has, indices, play
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.decider import Decider, Eligible
+from foretell.service.model.decider import Decider
 from foretell.service.model.overlay import Overlay, copied
 from foretell.service.model.snapshot import pack
+from foretell.service.model.value_table import Eligible
 from foretell.types import Problem
 from tests.service.model.script import Script, config_of
 
@@ -98,7 +99,7 @@ def test_a_decision_leaves_the_overlay_when_it_is_folded(monkeypatch: pytest.Mon
 def test_a_choice_names_the_state_that_it_was_drawn_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy that is kept for a while is older than the campaign."""
     monkeypatch.setattr("foretell.service.model.overlay.KEEP_FACTOR", 1e12)
-    script = Script(config_of("ucb"))
+    script = Script(config_of("nsd-ucrl2"))
     campaign = script.folded()
     overlay, decider = Overlay(campaign), Decider(7)
     eligible = Eligible.of(campaign.actions_without_feedback() | True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,8 @@ def test_pending_plays_spread_a_burst(
         taught(served, name)
         if pending == "ignored":
             for module in ("learner", "overlay"):
-                monkeypatch.setattr(f"foretell.service.model.{module}.play", lambda *_: None)
+                nothing = singledispatch(lambda *_: None)
+                monkeypatch.setattr(f"foretell.service.model.{module}.play", nothing)
         found = burst(served, 3000)
         assert found["c"] == max(found.values())
         spread = found["c"] < 0.9 * 3000 and min(found[action] for action in ACTIONS) > 50

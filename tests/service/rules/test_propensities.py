@@ -14,9 +14,11 @@ from foretell.policies.registry import policy, registered_policies, start
 from foretell.policies.verbs import choose, has, indices
 from foretell.service.engine.replay import fold
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.decider import TABLE_DRAWS, Decider
+from foretell.service.model.decider import Decider
 from foretell.service.model.errors import Unusable
 from foretell.service.model.events import Configured, Decided
+from foretell.service.model.overlay import Overlay
+from foretell.service.model.value_table import TABLE_DRAWS, Eligible, ValueTable
 from foretell.types import Floats, Problem
 from tests.service.engine_driver import Served
 
@@ -136,14 +138,20 @@ def test_logged_propensities_match_frequencies(
         assert abs(hits[group] - expected[group]) <= FAR * np.sqrt(spread[group]) + 1e-6
 
 
+def shares_of(table: ValueTable, eligible: Eligible) -> list[float]:
+    """Return the shares of all actions: those that are not eligible have none."""
+    shares = dict(zip(eligible.actions, table.shares_of(eligible).shares, strict=True))
+    return [shares.get(action, 0.0) for action in range(len(ACTIONS))]
+
+
 def spied_tables(monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
     """Return the list in which the shares of each decision's table will be."""
     tables: list[list[float]] = []
     made = Decider._table
 
-    def spied(self: Decider, *arguments: Any) -> Any:
-        table = made(self, *arguments)
-        tables.append(list(table.shares))
+    def spied(self: Decider, overlay: Overlay, eligible: Eligible, nonce: int) -> Any:
+        table = made(self, overlay, eligible, nonce)
+        tables.append(shares_of(table, eligible))
         return table
 
     monkeypatch.setattr(Decider, "_table", spied)
@@ -245,9 +253,8 @@ def test_a_table_of_choices_is_drawn_from_what_the_policy_would_choose(
         eligible = active.eligible(["a", "b", "d"])
         tabled, alone = np.zeros(4), np.zeros(4)
         for seed in range(120):
-            tabled += TABLE_DRAWS * np.array(
-                Decider(seed)._table(active.overlay, eligible, 0).shares
-            )
+            table = Decider(seed)._table(active.overlay, eligible, 0)
+            tabled += TABLE_DRAWS * np.array(shares_of(table, eligible))
         for seed in range(120 * TABLE_DRAWS):
             alone[choose(state, t, eligible.mask, np.random.default_rng(seed))] += 1
         share = (tabled + alone) / (2 * 120 * TABLE_DRAWS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from html import unescape
 from typing import Any
 
@@ -26,7 +28,7 @@ class Dashboard:
         self.portal = portal
         self.log = log or MemoryLog()
         self.engine = portal.call(self._open)
-        limits, metrics = Limits(), Metrics(self.engine.gauges)
+        limits, metrics = Limits(), Metrics(self.engine)
         pages = ui_routes(Site(self.engine, limits, metrics))
         self.client = TestClient(app(self.engine, limits, metrics, pages), follow_redirects=False)
         self.client.portal = portal
@@ -63,6 +65,23 @@ class Dashboard:
     def post(self, path: str, **fields: str) -> Any:
         """Send the form of a page, as the page would."""
         return self.client.post(path, data={"token": self.token("/ui"), **fields})
+
+
+async def fill(engine: Engine) -> None:
+    """Let the campaign decide, and report all that comes of it."""
+    for number in range(80):
+        decided, _ = await engine.decide("hero", protocol.DecisionRequest())
+        signal = protocol.SignalReport("click" if number % 3 else "none")
+        await engine.feedback(decided.decision_id, signal)
+        await engine.feedback(decided.decision_id, protocol.RewardReport(float(number % 2)))
+
+
+def wait_until(condition: Callable[[], Any]) -> None:
+    """Wait for what goes on in the background."""
+    until = time.monotonic() + 120.0
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def words(page: str) -> str:

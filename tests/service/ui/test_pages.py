@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from typing import Any
-
 import pytest
+from anyio.from_thread import start_blocking_portal
 
 from foretell import protocol
-from foretell.service.engine import Engine
+from foretell.service.log.clock import Clock
+from foretell.service.log.memory import MemoryLog
 from foretell.service.ui.formats import FILTERS
-from tests.service.ui.dashboard import CAMPAIGN, Dashboard, words
+from tests.service.ui.dashboard import CAMPAIGN, Dashboard, wait_until, words
 
-reward, interval, count = FILTERS["reward"], FILTERS["interval"], FILTERS["count"]
+reward = FILTERS["reward"]
 FORM = {
     "name": "gift-finder",
     "actions": "puzzles\r\nbooks",
@@ -31,73 +29,18 @@ FORM = {
 }
 
 
-async def fill(engine: Engine) -> None:
-    """Let the campaign decide, and report all that comes of it."""
-    for number in range(80):
-        decided, _ = await engine.decide("hero", protocol.DecisionRequest())
-        signal = protocol.SignalReport("click" if number % 3 else "none")
-        await engine.feedback(decided.decision_id, signal)
-        await engine.feedback(decided.decision_id, protocol.RewardReport(float(number % 2)))
-
-
-@pytest.fixture
-def served(dashboard: Dashboard) -> Dashboard:
-    """Return a dashboard with a campaign in which something has happened, signed in."""
-    settled = {"signal_silence": "unknown", "reward_silence": "unknown", "holdout": 0.3}
-    dashboard.api("POST", "/campaigns", CAMPAIGN | settled)
-    dashboard.portal.call(fill, dashboard.engine)
-    dashboard.sign_in()
-    return dashboard
-
-
-def test_a_campaign_page_says_the_sentences_and_numbers_of_the_api(served: Dashboard) -> None:
-    shown = words(served.get("/ui/campaigns/hero").text)
-    report = served.api("GET", "/campaigns/hero/report")
-    assert report["sentence"] in shown
-    assert served.api("GET", "/campaigns/hero/validity")["sentence"] in shown
-    assert served.api("GET", "/campaigns/hero/delays")["sentence"] in shown
-    assert served.api("GET", "/campaigns/hero/changes")["sentence"] in shown
-    for action in report["actions"]:
-        assert f"n = {count(action['observed']['n'])}" in shown
-        for found in (action["observed"], action["value"]):
-            assert reward(found["mean"]) in shown
-            assert f"[{reward(found['low'])}, {reward(found['high'])}]" in shown
-    assert FILTERS["signed"](report["uplift"]["mean"]) in shown
-
-
-@pytest.mark.parametrize(
-    ("table", "report", "rows"),
-    [
-        ("actions", "report", lambda found: [
-            (one["action"], one["decisions"], one["share"], one["observed"]["mean"], one["best"])
-            for one in found["actions"]
-        ]),
-        ("validity", "validity", lambda found: [
-            (one["action"], one["signal"], one["mean"], one["low"], one["n"])
-            for one in found["cells"]
-        ]),
-        ("pending", "report", lambda found: list(found["counts"].items())),
-    ],
-)  # fmt: skip
-def test_a_csv_holds_every_digit_of_the_api(
-    table: str, report: str, rows: Any, served: Dashboard
-) -> None:
-    text = served.get(f"/ui/campaigns/hero/{table}.csv").text
-    cells = [set(row) for row in csv.reader(io.StringIO(text))][1:]
-    expected = rows(served.api("GET", f"/campaigns/hero/{report}"))
-    assert len(cells) == len(expected) > 0
-    for row, values in zip(cells, expected, strict=True):
-        assert {str(value) for value in values} <= row
-
-
-def test_every_csv_that_a_page_links_to_is_there(served: Dashboard) -> None:
-    tables = ("actions", "traffic", "signals", "validity", "delays", "pending", "uplift")
-    page = served.get("/ui/campaigns/hero").text
-    for table in tables:
-        link = f"/ui/campaigns/hero/{table}.csv"
-        assert f'href="{link}"' in page
-        assert served.get(link).headers["content-type"].startswith("text/csv")
-    assert served.get("/ui/campaigns/hero/secrets.csv").status_code == 404
+def test_an_open_page_gets_what_a_new_one_shows_and_nothing_secret(served: Dashboard) -> None:
+    for path in ("/ui", "/ui/campaigns/hero"):
+        page = served.get(path).text
+        parts = served.client.get(path, headers={"X-Refresh": "1"})
+        assert parts.headers["content-encoding"] == "gzip"
+        assert served.token("/ui") not in parts.text
+        main = page.partition('<main id="main">')[2].partition("</main>")[0].strip()
+        assert main in parts.text
+        assert '<div id="banners" data-live>' in parts.text
+    served.client.cookies.clear()
+    signed_out = served.client.get("/ui", headers={"X-Refresh": "1"})
+    assert signed_out.headers["location"].startswith("/ui/sign-in")
 
 
 def test_the_page_of_a_decision_says_what_happened(served: Dashboard) -> None:
@@ -198,11 +141,23 @@ def test_every_change_says_what_it_does_and_is_done_by_whoever_is_signed_in(
     assert refused["detail"] in words(taken.text)
     assert "reads the whole log" in served.get(f"{path}/policy").text
     assert served.post(f"{path}/policy", policy="ucb").status_code == 303
+    wait_until(lambda: served.api("GET", "/campaigns/hero").get("refit") is None)
     assert served.api("GET", "/campaigns/hero")["policy"] == "ucb"
     shown = words(served.get(path).text)
     for record in served.api("GET", "/campaigns/hero/events?type=changed")["events"]:
         assert record["body"]["by"]["name"] == "first"
         assert record["body"]["sentence"] in shown
+
+
+def test_a_refit_is_shown_as_the_campaign_says_it(served: Dashboard) -> None:
+    active = served.engine.runtime.by_name["hero"]
+    active.refitting, active.refit_share = True, 0.4
+    refit = served.api("GET", "/campaigns/hero")["refit"]
+    assert f"{FILTERS['percent'](refit['progress'])} read" in served.get("/ui/campaigns/hero").text
+    active.refitting, active.refit_failure = False, "the log was closed"
+    served.post("/ui/campaigns/hero/change/pause")  # else the page is shown that was just made
+    shown = words(served.get("/ui/campaigns/hero").text)
+    assert "The last change was not made. The log was closed." in shown
 
 
 def test_another_policy_is_tried_on_the_log(served: Dashboard) -> None:
@@ -232,6 +187,17 @@ def test_while_the_log_is_closed_every_page_says_so_and_shows_what_was_known(
     assert "the disk is full" in refused.text
     served.log.closed = None
     assert "The log is closed" not in served.get("/ui/operations").text
+
+
+def test_a_test_database_says_so_on_every_page() -> None:
+    with start_blocking_portal() as portal:
+        fast = Dashboard(portal, MemoryLog(Clock(scale=250.0)))
+        fast.api("POST", "/campaigns", CAMPAIGN)
+        fast.sign_in()
+        for path in ("/ui", "/ui/campaigns/hero", "/ui/operations", "/ui/new-campaign"):
+            said = "Test clock. This database runs 250 times as fast as real time"
+            assert said in words(fast.get(path).text)
+        fast.close()
 
 
 def test_a_clock_that_differs_is_said_on_every_page(

@@ -14,7 +14,7 @@ import pytest
 import foretell as ft
 from foretell.errors import InvalidInput
 from foretell.studies import runner
-from foretell.studies.leaderboard.board import Leaderboard, load_leaderboard, run_leaderboard
+from foretell.studies.leaderboard.board import Leaderboard, leaderboard, load_leaderboard
 from foretell.worlds import SuiteEntry, suite_entry
 
 TINY = (
@@ -35,14 +35,14 @@ ONLY = ("ucb", "uniform")
 
 
 def run(cache: Path, seed: int = 0, *, runs: int = 6, out: Path | None = None) -> Leaderboard:
-    return run_leaderboard(
+    return leaderboard(
         entries=TINY, only=ONLY, runs=runs, seed=seed, cache=cache, random=1, out=out
     )
 
 
 def test_too_few_runs_are_refused() -> None:
     with pytest.raises(InvalidInput, match="at least 4 runs"):
-        run_leaderboard(runs=2)
+        leaderboard(runs=2)
 
 
 def test_a_leaderboard_that_is_not_there_is_said(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_what_is_finished_is_not_run_again(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.compiled
 def test_a_damaged_cell_is_run_again(tmp_path: Path) -> None:
     first = run(tmp_path)
-    for index, path in enumerate(sorted(tmp_path.rglob("*.npz"))):
+    for index, path in enumerate(sorted(tmp_path.rglob("*.cell"))):
         if index % 7 == 0:
             path.write_text('{"spec":', encoding="utf-8")
     assert run(tmp_path).scores == first.scores
@@ -103,7 +103,7 @@ def test_a_killed_leaderboard_goes_on_where_it_stopped(tmp_path: Path) -> None:
     script = KILLED.format(folder=str(Path(__file__).parent), cache=str(tmp_path / "killed"))
     killed = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
     assert killed.returncode < 0
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "killed").rglob("*.npz")}
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "killed").rglob("*.cell")}
     assert len(kept) == 5
     resumed, whole = run(tmp_path / "killed"), run(tmp_path / "whole")
     assert resumed.scores == whole.scores
@@ -156,5 +156,5 @@ def test_scores_hang_together(tmp_path: Path) -> None:
 @pytest.mark.compiled
 def test_a_guest_takes_part(tmp_path: Path) -> None:
     entries: tuple[SuiteEntry, ...] = TINY[:1]
-    board = run_leaderboard(entries=entries, only=ONLY, policies=["ts"], runs=4, cache=tmp_path)
+    board = leaderboard(entries=entries, only=ONLY, policies=["ts"], runs=4, cache=tmp_path)
     assert board.scores["cells"][entries[0].name]["ts"]["rank"][0] <= 3

@@ -5,6 +5,30 @@
   const short = (value) =>
     value == null ? "–" : Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
 
+  // Exact labels: 1250 is "1,250". Whole millions are short, 20,000,000 is "20M".
+  const exact = (value) => {
+    if (value == null) return null;
+    const rounded = Number(value.toPrecision(12));
+    const millions = Math.abs(rounded) >= 1e6 && rounded % 1e5 === 0;
+    return millions ? `${rounded / 1e6}M` : rounded.toLocaleString("en", { maximumFractionDigits: 6 });
+  };
+  // Round ticks on a log axis: 1 to 9 of each decade, with labels at 1, 2 and 5 where they fit.
+  const decade = (value) => 10 ** Math.floor(Math.log10(value) + 1e-9);
+  const logTicks = (_plot, _axis, low, high) => {
+    const ticks = [];
+    for (let power = decade(low); power <= high; power *= 10)
+      for (let digit = 1; digit <= 9; digit += 1)
+        if (digit * power >= low && digit * power <= high) ticks.push(digit * power);
+    return ticks;
+  };
+  const logLabels = (_plot, ticks) => {
+    const kept = Math.max(...ticks) / Math.min(...ticks) > 200 ? [1] : [1, 2, 5];
+    return ticks.map((value) => (kept.includes(Math.round(value / decade(value))) ? exact(value) : null));
+  };
+  const ticks = (log) => log
+    ? { splits: logTicks, values: logLabels, filter: (_plot, splits) => splits }
+    : { values: (_plot, splits) => splits.map(exact) };
+
   const element = (name, properties = {}, ...children) => {
     const node = Object.assign(document.createElement(name), properties);
     node.append(...children);
@@ -55,7 +79,8 @@
     ctx.restore();
   };
 
-  const panel = (chart, axes, logY, hidden, top) => {
+  const height = 280;
+  const panel = (chart, axes, logY, hidden, { bottom, least, top }) => {
     const holder = element("div", { className: "panel" });
     const readout = element("div", { className: "readout" });
     const series = axes.series.flatMap((one) => {
@@ -70,19 +95,17 @@
     const bands = axes.series.map((one, index) => ({
       series: [3 * index + 3, 3 * index + 2], fill: one.colour + "2e",
     }));
-    const compact = (plot, ticks) => ticks.map((value) =>
-      value == null ? null : new Intl.NumberFormat("en", { notation: "compact" }).format(value));
     const options = {
-      title: axes.title, width: 320, height: 300, series: [{}, ...series], bands,
+      title: axes.title, width: 320, height, series: [{}, ...series], bands,
       legend: { show: false },
       cursor: { points: { size: 6 } },
       scales: {
         x: { time: false, distr: chart.logX ? 3 : 1 },
-        y: { distr: logY ? 3 : 1, range: logY ? undefined : (_, low, high) => [0, Math.max(high, 1e-9) * 1.05] },
+        y: { distr: logY ? 3 : 1, range: logY ? [bottom * 0.9, top * 1.1] : [Math.min(0, least), top * 1.05] },
       },
       axes: [
-        { label: axes.x, values: compact, grid: { stroke: "#e4e4e4" } },
-        { label: axes.y, values: compact, grid: { stroke: "#e4e4e4" }, size: 60 },
+        { label: axes.x, ...ticks(chart.logX), grid: { stroke: "#e4e4e4" }, space: 56, font: "11px system-ui, sans-serif" },
+        { label: axes === chart.axes[0] ? axes.y : undefined, ...ticks(logY), grid: { stroke: "#e4e4e4" }, size: 60, font: "11px system-ui, sans-serif" },
       ],
       hooks: {
         draw: [markLines(axes.marks)],
@@ -99,16 +122,12 @@
         }],
       },
     };
-    if (logY) {
-      const positive = axes.series.flatMap((one) => one.y).filter((value) => value > 0);
-      options.scales.y.range = [Math.max(Math.min(...positive), top / 1e4), top * 1.2];
-    }
     const data = joined(axes.series).map((column, index) =>
       index && logY ? column.map((value) => (value > 0 ? value : null)) : column);
     const plot = new uPlot(options, data, holder);
     new ResizeObserver(() => {
       const width = Math.floor(holder.clientWidth);
-      if (width > 100 && width !== plot.width) plot.setSize({ width, height: 300 });
+      if (width > 100 && width !== plot.width) plot.setSize({ width, height });
     }).observe(holder);
     holder.append(readout);
     return holder;
@@ -120,10 +139,13 @@
     const live = element("div", { className: "live" });
     const hidden = new Set();
     const all = new Map(chart.axes.flatMap((axes) => axes.series).map((one) => [one.label, one]));
-    const top = Math.max(...chart.axes.flatMap((axes) => axes.series.flatMap((one) => one.high)));
+    const values = chart.axes.flatMap((axes) => axes.series.flatMap((one) => [...one.low, ...one.y, ...one.high]))
+      .filter((value) => value != null);
+    const means = chart.axes.flatMap((axes) => axes.series.flatMap((one) => one.y)).filter((value) => value > 0);
+    const range = { bottom: Math.min(...means), least: Math.min(...values), top: Math.max(...values) };
     let logY = chart.logY;
     const draw = () => live.replaceChildren(
-      ...chart.axes.map((axes) => panel(chart, axes, logY, hidden, top)));
+      ...chart.axes.map((axes) => panel(chart, axes, logY, hidden, range)));
     const scale = element("input", { type: "checkbox", checked: logY });
     scale.addEventListener("change", () => { logY = scale.checked; draw(); });
     const toggles = element("div", { className: "toggles" }, ...[...all.values()].map((one) => {

@@ -80,6 +80,7 @@ def moving_credit(moving: MovingTheta, theta: Rewards, t: int, signal: int, rewa
         kept, fresh = age_runs(runs, signal, t)
     older = 0.0
     fit = 0.0
+    grains = to_grains(reward)
     for index in range(runs.used[signal]):
         weight = 1.0 - kept if index == fresh else kept * runs.weight[signal, index]
         if runs.start[signal, index] <= t:
@@ -87,7 +88,7 @@ def moving_credit(moving: MovingTheta, theta: Rewards, t: int, signal: int, rewa
             older += weight
             weight *= likelihood(moving.gaussian, reward, total, runs.totals[signal, index])
             fit += weight
-            runs.counts[signal, index, 0] += to_grains(reward)
+            runs.counts[signal, index, 0] += grains
             runs.totals[signal, index] += 1
         runs.weight[signal, index] = weight
     if older == 0.0:
@@ -105,7 +106,7 @@ def moving_credit(moving: MovingTheta, theta: Rewards, t: int, signal: int, rewa
 def draw_since(moving: MovingTheta, rng: np.random.Generator) -> None:
     """Draw a last change for every signal, and write down the rewards since."""
     runs = moving.runs
-    for signal in range(runs.used.size):
+    for signal in range(len(runs.used)):
         index = draw_run(runs, signal, runs.last[signal], 0.0, rng)
         moving.scratch_since.counts[signal] = runs.totals[signal, index]
         moving.scratch_since.grains[signal] = runs.counts[signal, index, 0]

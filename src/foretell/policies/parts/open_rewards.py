@@ -172,7 +172,7 @@ def _raise_first(rewards: OpenRewards, level: int) -> None:
             target += 1
         other = target * CELLS + max(other, rewards.first[target]) % CELLS
         if other != column:
-            for signal in range(rewards.typical.size):
+            for signal in range(len(rewards.typical)):
                 rewards.silent[signal, other] += rewards.silent[signal, column]
                 rewards.arrived[signal, other] += rewards.arrived[signal, column]
                 rewards.silent[signal, column] = 0

@@ -84,22 +84,29 @@ def sample_theta(
     theta: Rewards, prior: ThetaPrior, gaussian: bool, sample: Floats, rng: np.random.Generator
 ) -> None:
     """Draw the mean reward of every signal from its posterior, in order where that is declared."""
-    known = 0.0
-    for signal in range(sample.size):
+    for signal in range(len(sample)):
         count = known_count(theta, prior, signal)
         total = known_sum(theta, prior, signal)
         sample[signal] = sample_mean(count, total, gaussian, rng)
-        known += count
-    if prior.ordered:
-        if known == 0.0:
-            _sort(sample)
-        elif _falls(sample):
-            _pool(theta, prior, gaussian, sample)
+    if prior.ordered and _falls(sample):
+        put_in_order(theta, prior, gaussian, sample)
+
+
+@kernel
+def put_in_order(theta: Rewards, prior: ThetaPrior, gaussian: bool, sample: Floats) -> None:
+    """Sort or pool a draw that falls somewhere; it may be a list, and what is known lists."""
+    known = 0.0
+    for signal in range(len(sample)):
+        known += known_count(theta, prior, signal)
+    if known == 0.0:
+        _sort(sample)
+    else:
+        _pool(theta, prior, gaussian, sample)
 
 
 @kernel
 def _sort(values: Floats) -> None:
-    for index in range(1, values.size):
+    for index in range(1, len(values)):
         value = values[index]
         free = index
         while free > 0 and values[free - 1] > value:
@@ -110,7 +117,7 @@ def _sort(values: Floats) -> None:
 
 @kernel
 def _falls(values: Floats) -> bool:
-    for index in range(1, values.size):
+    for index in range(1, len(values)):
         if values[index - 1] > values[index]:
             return True
     return False
@@ -122,7 +129,7 @@ def _pool(theta: Rewards, prior: ThetaPrior, gaussian: bool, sample: Floats) -> 
     value, precision = prior.scratch_blocks[0], prior.scratch_blocks[1]
     mean, end = prior.scratch_blocks[2], prior.scratch_blocks[3]
     last = -1
-    for signal in range(sample.size):
+    for signal in range(len(sample)):
         last += 1
         count = known_count(theta, prior, signal)
         total = known_sum(theta, prior, signal)
@@ -145,7 +152,7 @@ def _pool(theta: Rewards, prior: ThetaPrior, gaussian: bool, sample: Floats) -> 
             last -= 1
         end[last] = signal + 1
     block = 0
-    for signal in range(sample.size):
+    for signal in range(len(sample)):
         if signal >= end[block]:
             block += 1
         sample[signal] = value[block]

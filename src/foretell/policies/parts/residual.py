@@ -174,7 +174,7 @@ def _noise(residual: Residual, theta: Rewards) -> float:
         return 1.0
     total = 0.0
     received = 0.0
-    for signal in range(theta.counts.size):
+    for signal in range(len(theta.counts)):
         total += theta.grains[signal] / GRAIN
         received += theta.counts[signal]
     mean = total / max(1.0, received)
@@ -193,7 +193,7 @@ def _foresee(residual: Residual, kind: int, segment: int, noise: float) -> tuple
     total = 0.0
     for group in range(2):
         others = residual.open if group == 0 else residual.past
-        for other in range(others.told.size):
+        for other in range(len(others.told)):
             told = others.told[other]
             if told < FEW or (group == kind and other == segment):
                 continue
@@ -211,7 +211,7 @@ def _learn_spread(residual: Residual, noise: float) -> None:
         total = 0.0
         for kind in range(2):
             segments = residual.open if kind == 0 else residual.past
-            for segment in range(segments.told.size):
+            for segment in range(len(segments.told)):
                 if segments.told[segment] < FEW:
                     continue
                 prior, weight = 0.0, 1.0
@@ -253,12 +253,12 @@ def residual_update(residual: Residual, theta: Rewards, action: int) -> None:
     first, last = action, action + 1
     if residual.clock[0] - residual.clock[1] >= EVERY:
         residual.clock[1] = residual.clock[0]
-        first, last = 0, residual.mean.size
+        first, last = 0, len(residual.mean)
         for segment in range(ARCHIVE):
             _look(residual.past, segment, theta)
     for each in range(first, last):
         _look(residual.open, each, theta)
-    if last - first == residual.mean.size:
+    if last - first == len(residual.mean):
         _learn_spread(residual, noise)
     for each in range(first, last):
         _predict(residual, each, noise)

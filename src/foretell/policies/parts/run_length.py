@@ -111,7 +111,7 @@ def resting_rate(runs: RunLengths) -> float:
 @kernel
 def idle_share(runs: RunLengths) -> float:
     """Return idle / sqrt(K): the more actions rest, the less is each looked at."""
-    return runs.idle / math.sqrt(runs.last.size)
+    return runs.idle / math.sqrt(len(runs.last))
 
 
 @kernel
@@ -236,7 +236,7 @@ def _share_change(runs: RunLengths, action: int, change: int) -> None:
     share = coupling_share(runs)
     if share == 0.0:
         return
-    for other in range(runs.used.size):
+    for other in range(len(runs.used)):
         if other != action:
             older = _move(runs, other, change, share)
             if older > 0.5 and runs.pending[other] == NONE:

@@ -34,7 +34,7 @@ def new_rewards(size: int) -> Rewards:
 @kernel
 def to_grains(reward: float) -> int:
     """Return a reward as the nearest whole number of grains."""
-    return int(np.floor(reward * GRAIN + 0.5))
+    return math.floor(reward * GRAIN + 0.5)
 
 
 @kernel

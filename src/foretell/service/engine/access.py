@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from contextlib import suppress
 
 import msgspec
 
 from foretell import protocol
 from foretell.service.engine.runtime import Runtime
+from foretell.service.log.errors import LogClosed
 from foretell.service.log.protocol import Accepted, Draft, Duplicate
 from foretell.service.model.decision_id import LAST_SECRET
 from foretell.service.model.errors import Conflict, NotFound, Unusable
@@ -21,11 +23,13 @@ from foretell.service.model.events import (
     Record,
     SecretMade,
     SecretWithdrawn,
+    SessionClosed,
+    SessionOpened,
     moment,
     stamp,
 )
 from foretell.service.model.keys import Caller, is_lasting_admin, key_event, new_key
-from foretell.service.model.sessions import Session, form_token, open_session, seal_session
+from foretell.service.model.sessions import new_session, session_digest
 from foretell.service.model.timestamps import format_timestamp, parse_timestamp
 
 
@@ -87,23 +91,32 @@ class Access:
         """List the valid keys, without their secrets."""
         return self.runtime.keyring.views(moment(self.runtime.log.now()))
 
-    def open_session(self, key: str, until: int) -> str:
-        """Return the session of a browser whose user has shown a key."""
-        return seal_session(self._session_secret(), Session(until, key))
+    async def open_session(self, caller: Caller, until: int) -> str:
+        """Sign a browser in whose user has shown a key, until a time of the wall clock.
 
-    def session_caller(self, sealed: str, now: float) -> Caller | None:
+        While the log is closed, the session holds in this process alone: whoever looks for what is
+        wrong must be able to look.
+        """
+        session = new_session()
+        opened = SessionOpened(session_digest(session), caller.author.id, until)
+        try:
+            self.runtime.check_open()
+            await self._append_server_event(opened)
+        except LogClosed:
+            self.runtime.sessions.add(opened)
+        return session
+
+    async def close_session(self, session: str) -> None:
+        """Sign a browser out: its session is not valid any more."""
+        closed = SessionClosed(session_digest(session))
+        self.runtime.sessions.remove(closed)
+        with suppress(LogClosed):
+            await self._append_server_event(closed)
+
+    def session_caller(self, session: str, now: float) -> Caller | None:
         """Return whose session this is; None: it is over, its key is not valid, or it is forged."""
-        session = open_session(self._session_secret(), sealed) if self.runtime.secrets else None
-        if session is None or now >= session.until:
-            return None
-        return self.runtime.identify(session.key)
-
-    def form_token(self, session: str) -> str:
-        """Return the token that every form of a session holds."""
-        return form_token(self._session_secret(), session)
-
-    def _session_secret(self) -> bytes:
-        return self.runtime.secrets[max(self.runtime.secrets)]
+        key = self.runtime.sessions.key_of(session, now)
+        return None if key is None else self.runtime.caller_of(key)
 
     async def first_start(self, admin_key: str | None) -> str | None:
         """Make the first secret and the first key, where there are none; return that key."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import secrets
 from collections.abc import Callable
 
 import msgspec
 
 from foretell import protocol
+from foretell.errors import ForetellError
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.refit import refit, version_key
 from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.turns import in_thread_if_large
 from foretell.service.log.protocol import Accepted, Draft, Duplicate
 from foretell.service.model.action_changes import with_action, with_action_status
 from foretell.service.model.active_campaign import ActiveCampaign
@@ -26,6 +30,8 @@ from foretell.service.model.events import (
 )
 from foretell.service.model.snapshot import state_version
 
+logger = logging.getLogger("foretell.service")
+
 Change = Callable[[CampaignConfig], CampaignConfig]
 
 
@@ -36,13 +42,16 @@ class Admin:
         """Write configurations to the log, and wait until they are in force."""
         self.runtime = runtime
         self.fold = fold
+        self._under_way: set[asyncio.Task[None]] = set()
 
     async def create(
         self, new: protocol.NewCampaign, by: Author | None = None
     ) -> protocol.CampaignView:
         """Make a campaign; of two with the same name, or number, the log takes the first."""
         self.runtime.check_open()
-        config = new_config(new, secrets.randbits(62))
+        config = await in_thread_if_large(
+            len(new.actions) * len(new.signals), new_config, new, secrets.randbits(62)
+        )
         event = Configured(1, config, "created", state_version(config), by=by)
         number = max(self.runtime.by_number, default=SERVER) + 1
         while True:
@@ -55,8 +64,8 @@ class Admin:
             if isinstance(written, Accepted):
                 await self._in_force(written.record)
                 return self.runtime.by_number[number].view()
+            assert isinstance(written, Duplicate)  # noqa: S101  (no unit, and never archived)
             earlier = written.earlier
-            assert isinstance(earlier, Record)  # noqa: S101  (only decisions are for units)
             assert isinstance(earlier.event, Configured)  # noqa: S101  (they have such keys)
             if earlier.event.config.name == new.name:
                 raise Conflict(
@@ -66,10 +75,11 @@ class Admin:
                 )
             number += 1
 
-    def campaigns(self) -> list[protocol.CampaignView]:
-        """List every campaign."""
+    def campaigns(self, *, hidden: bool = False) -> list[protocol.CampaignView]:
+        """List the campaigns; with `hidden` those too that are hidden."""
         self.runtime.check_read()
-        return [active.view() for active in self.runtime.by_number.values()]
+        listed = self.runtime.by_number.values()
+        return [one.view() for one in listed if hidden or one.config.status != "hidden"]
 
     def campaign(self, name: str) -> protocol.CampaignView:
         """Return one campaign."""
@@ -81,12 +91,18 @@ class Admin:
         patch: protocol.CampaignPatch,
         version: int | None = None,
         by: Author | None = None,
+        *,
+        wait: bool = True,
     ) -> protocol.CampaignView:
-        """Change a campaign; what changes the meaning of its log is a refit."""
+        """Change a campaign; what changes the meaning of its log is a refit.
+
+        Without `wait` a refit goes on after the answer, and the campaign says how far it is.
+        """
         active = self._to_change(name, version)
-        config, fields = patched(active.config, patch)
+        _, fields = patched(active.config, patch)
         if fields:
-            return await self._refit(active, config, "changed: " + ", ".join(fields), by)
+            why = "changed: " + ", ".join(fields)
+            return await self._refit(active, lambda old: patched(old, patch)[0], why, by, wait=wait)
         return await self._change(name, version, lambda old: patched(old, patch)[0], by)
 
     async def set_status(
@@ -96,10 +112,10 @@ class Admin:
         version: int | None = None,
         by: Author | None = None,
     ) -> protocol.CampaignView:
-        """Start, pause or stop a campaign; a stopped one stays so."""
+        """Start, pause, stop or hide a campaign; a stopped or hidden one never runs again."""
 
         def with_status(config: CampaignConfig) -> CampaignConfig:
-            if config.status == "stopped" and status != "stopped":
+            if config.ended and status not in ("stopped", "hidden"):
                 raise Conflict(f"the campaign {name!r} is stopped, for good: make another")
             return msgspec.structs.replace(config, status=status)
 
@@ -131,12 +147,19 @@ class Admin:
         return await self._change(name, version, with_status, by, at_once=True)
 
     async def refit(
-        self, name: str, version: int | None = None, by: Author | None = None
+        self,
+        name: str,
+        version: int | None = None,
+        by: Author | None = None,
+        *,
+        wait: bool = True,
     ) -> protocol.CampaignView:
-        """Let the policy read the whole log again, in the order of decisions."""
+        """Let the policy read the whole log again, in the order of decisions.
+
+        Without `wait` it goes on after the answer, and the campaign says how far it is.
+        """
         active = self._to_change(name, version)
-        refuse_stopped(active.config)
-        return await self._refit(active, active.config, "asked for", by)
+        return await self._refit(active, _unless_stopped, "asked for", by, wait=wait)
 
     async def erase(self, name: str, unit: str, by: Author | None = None) -> protocol.ErasedUnit:
         """Forget which decisions belong to a unit; the decisions themselves stay."""
@@ -195,11 +218,52 @@ class Admin:
         await self.runtime.log.seen_by_all(record.seq + 1)
 
     async def _refit(
-        self, active: ActiveCampaign, config: CampaignConfig, why: str, by: Author | None
+        self, active: ActiveCampaign, change: Change, why: str, by: Author | None, *, wait: bool
     ) -> protocol.CampaignView:
-        if not await refit(self.runtime, self.fold, active, config, why, by):
-            raise Conflict(
-                f"the campaign {active.config.name!r} was changed while it was refit to its log: "
-                f"look at it, and try again"
-            )
+        """Begin to refit a campaign to a changed configuration; wait until it is in force, or not.
+
+        Raises at once where the change itself cannot be made.
+        """
+        change(active.config)
+        active.refitting, active.refit_share, active.refit_why = True, 0.0, why  # from now on
+        task = asyncio.create_task(self._refit_until_done(active, change, why, by))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        if wait:
+            await asyncio.shield(task)
+        else:
+            task.add_done_callback(_note_failure)
         return active.view()
+
+    async def _refit_until_done(
+        self, active: ActiveCampaign, change: Change, why: str, by: Author | None
+    ) -> None:
+        """Refit; if the configuration was changed meanwhile, begin again with that one."""
+        try:
+            while not await refit(self.runtime, self.fold, active, change(active.config), why, by):
+                active.refitting = True
+        except BaseException as error:
+            active.refitting = False
+            active.refit_failure = str(error) or "the server stopped meanwhile"
+            raise
+
+    async def stop(self) -> None:
+        """End the refits under way; the old states stay in force."""
+        for task in list(self._under_way):
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+
+
+def _unless_stopped(config: CampaignConfig) -> CampaignConfig:
+    """Return a configuration as it is; refuse one that is not changed any more."""
+    refuse_stopped(config)
+    return config
+
+
+def _note_failure(task: asyncio.Task[None]) -> None:
+    """Log why a refit that nobody waits for has failed; the campaign says it, too."""
+    error = None if task.cancelled() else task.exception()
+    if isinstance(error, ForetellError):
+        logger.warning("a refit has failed: %s", error)
+    elif error is not None:
+        logger.error("a refit has failed", exc_info=error)

@@ -15,14 +15,16 @@ import msgspec
 
 from foretell import protocol
 from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.table_maker import prepare_table
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import Accepted, Draft, Duplicate, Written
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.config import why_not_deciding
-from foretell.service.model.decider import Choice, Eligible
+from foretell.service.model.decider import Choice
 from foretell.service.model.errors import Conflict, Unusable
 from foretell.service.model.events import MODES, Decided, Record
 from foretell.service.model.timestamps import format_timestamp
+from foretell.service.model.value_table import Eligible
 
 
 class _Drawn(NamedTuple):
@@ -99,7 +101,7 @@ class Decisions:
     ) -> _Drawn:
         """Choose; a sticky unit gets the first of its actions that is eligible now."""
         if not active.config.sticky:
-            return _Drawn(active.decider.choose(active.overlay, eligible, nonce))
+            return _Drawn(await self._choose(active, eligible, nonce))
         if unit is None:
             raise Unusable(
                 f"the campaign {active.config.name!r} is sticky and needs a unit, got none: "
@@ -111,8 +113,14 @@ class Decisions:
             if one.action < eligible.mask.size and eligible.mask[one.action]:
                 position = active.campaign.position
                 return _Drawn(Choice(one.action, 1.0, "sticky", position), one.decision)
-        choice = active.decider.choose(active.overlay, eligible, nonce)
+        choice = await self._choose(active, eligible, nonce)
         return _Drawn(choice, unit_action=len(given))
+
+    async def _choose(self, active: ActiveCampaign, eligible: Eligible, nonce: int) -> Choice:
+        """Choose; where a table takes long to make, it is made in a thread before."""
+        if active.decider.is_slow(active.overlay):
+            await prepare_table(active, eligible, nonce)
+        return active.decider.choose(active.overlay, eligible, nonce)
 
     def _draft(
         self,
@@ -149,7 +157,9 @@ class Decisions:
         except BaseException:
             active.overlay.drop(nonce)
             raise
-        if not isinstance(written, Accepted):
+        if isinstance(written, Accepted):
+            active.overlay.written(nonce, written.record.seq)
+        else:
             active.overlay.drop(nonce)
         return written
 

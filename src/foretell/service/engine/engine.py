@@ -19,6 +19,7 @@ from foretell.service.engine.feedback import FeedbackIntake
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.history_imports import HistoryImports
 from foretell.service.engine.maintenance import Maintenance
+from foretell.service.engine.measurements import Measurements
 from foretell.service.engine.queries import Queries
 from foretell.service.engine.recovery import load_campaigns, refit_outdated
 from foretell.service.engine.replay import close_windows
@@ -32,6 +33,7 @@ from foretell.service.model.snapshot import next_on_grid
 logger = logging.getLogger("foretell.service")
 
 RESTORING = "a copy is being restored"
+READING_AGAIN = "the log holds other records than before, and is read again"
 RELOAD_SECONDS = 0.5
 """Seconds between two attempts to read a copy that is in place."""
 SETTLE_SECONDS = 10.0
@@ -49,7 +51,11 @@ class Engine:
         """Put the parts together; `open` also reads the log."""
         self.runtime = Runtime(log)
         self.fold = Fold(self.runtime)
-        self.maintenance = Maintenance(self.runtime, self.fold, compiled=compiled)
+        self.measurements = Measurements(self.runtime)
+        self.maintenance = Maintenance(
+            self.runtime, self.fold, self.measurements, compiled=compiled
+        )
+        self.fold.on_alarm = self.maintenance.note_damage
         self.decisions = Decisions(self.runtime)
         self.feedback_intake = FeedbackIntake(self.runtime)
         self.admin = Admin(self.runtime, self.fold)
@@ -90,7 +96,7 @@ class Engine:
         self.keys = self.access.keys
         self.open_session = self.access.open_session
         self.session_caller = self.access.session_caller
-        self.form_token = self.access.form_token
+        self.close_session = self.access.close_session
         self.report = self.queries.report
         self.validity = self.queries.validity
         self.timeseries = self.queries.timeseries
@@ -108,6 +114,11 @@ class Engine:
         self.scratch_folder = self.runtime.log.scratch_folder
         self.gauges = self.maintenance.gauges
         self.health = self.maintenance.health
+        self.campaign_numbers = self.measurements.campaigns
+
+    def unread_feedback(self) -> int:
+        """Return how many events were rejected that name no decision of this service."""
+        return self.feedback_intake.unread
 
     @property
     def time_scale(self) -> float:
@@ -156,6 +167,7 @@ class Engine:
         engine.imports.resume()
         engine._start(engine.maintenance.tick_forever())
         engine._start(engine.maintenance.compile_forever())
+        engine._start(engine.measurements.measure_forever())
         engine._start(engine.maintenance.scrub_forever(scrub_seconds))
         return engine
 
@@ -164,7 +176,14 @@ class Engine:
         self.tasks.append(asyncio.create_task(work))
 
     def _follow(self) -> None:
-        self._folding = asyncio.create_task(self.fold.run_forever())
+        self._folding = asyncio.create_task(self._fold_until_replaced())
+
+    async def _fold_until_replaced(self) -> None:
+        """Fold; once the log holds other records than those that were read, read it again."""
+        await self.fold.run_until_replaced()
+        if not self._restoring.locked():  # whoever restores a copy also reads it
+            self.runtime.stopped = READING_AGAIN
+            self._start(self._reload_when_open())
 
     async def settled(self) -> None:
         """Wait until all that is in the log is folded, and every window closed that is due."""
@@ -199,8 +218,9 @@ class Engine:
 
     async def _reload(self) -> None:
         """Read everything again from the log, and refuse requests meanwhile."""
-        self.runtime.stopped = RESTORING
+        self.runtime.stopped = self.runtime.stopped or RESTORING
         await self.imports.stop()
+        await self.admin.stop()
         await self._stop_folding()
         self.maintenance.damage.clear()
         await load_campaigns(self.runtime, self.fold, self.maintenance)
@@ -216,7 +236,7 @@ class Engine:
                 try:
                     await self._reload()
                 except ForetellError as error:
-                    logger.warning("the copy cannot be read yet: %s", error)
+                    logger.warning("the log cannot be read again yet: %s", error)
 
     async def close(self) -> None:
         """Finish what is under way, save states, and close the log."""
@@ -224,6 +244,7 @@ class Engine:
         maintenance.stopping = True
         await self.jobs.stop()
         await self.imports.stop()
+        await self.admin.stop()
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -250,7 +271,7 @@ class Engine:
         self.runtime.stopped = "the server is stopping"
         with suppress(ForetellError):
             await log.append([])  # returns when all that is under way is durable
-            if log.shared:
+            if log.sharing is not None:
                 await self._save_when_reached()
             else:
                 folded = await self.fold.reached(log.now(), SETTLE_SECONDS)

@@ -136,7 +136,7 @@ class Evaluations:
     async def _result(
         self, view: protocol.EvaluationView, active: ActiveCampaign, spec: Spec, position: int
     ) -> protocol.EvaluationResult:
-        await self.fold.reached(position)
+        await self.fold.reached(position, active=active)
         config = active.config
         builder = await self._read(view, active, config, position)
         log = builder.build()

@@ -18,6 +18,7 @@ from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.service.engine.receipts import receipt_of
 from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.turns import Turns
 from foretell.service.engine.waiting import AboutDecision, Waiting
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import Duplicate, Written
@@ -40,6 +41,8 @@ class FeedbackIntake:
     def __init__(self, runtime: Runtime) -> None:
         """Append to the runtime's log."""
         self.runtime = runtime
+        self.unread = 0
+        """Events that were rejected without a campaign that could count them."""
 
     async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
         """Take in a signal, a reward, a correction or a void."""
@@ -79,7 +82,11 @@ class FeedbackIntake:
         try:
             item = _ITEM.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            self.unread += 1
             refuse_json(protocol.FeedbackItem, raw, error)
+        except RecursionError:
+            self.unread += 1
+            raise
         return self._read(item.decision_id, item, own)
 
     def _read(self, decision_id: str, report: AnyReport, own: str | None = None) -> AboutDecision:
@@ -88,11 +95,13 @@ class FeedbackIntake:
         token = self.runtime.secrets.read(decision_id)
         active = None if token is None else self.runtime.by_number.get(token.campaign)
         if token is None or active is None:
+            self.unread += 1
             raise NotFound(
                 f"there is no decision with the decision_id {decision_id[:20]!r}…: {UNKNOWN_ID}",
                 field="decision_id",
             )
         if own not in (None, active.config.name):
+            self.unread += 1
             raise Forbidden(
                 f"the key is for the campaign {own!r} alone, and this decision is one of another: "
                 f"use a key for that one"
@@ -103,6 +112,7 @@ class FeedbackIntake:
             return AboutDecision(token, active, event, due)
         except RequestProblem:
             active.count("rejected")
+            active.verdicts["rejected"] += 1
             raise
 
     async def _take_in(
@@ -111,20 +121,28 @@ class FeedbackIntake:
         """Write feedback, and say what became of each; what there is no room for is a problem."""
         log = self.runtime.log
         waiting = await Waiting.find(feedback, log)
+        turns = Turns()
         written: list[Written | None] = [None] * len(feedback)
         try:
             if any(waiting.parked):
                 await waiting.take_places(log)
             going = [index for index in range(len(feedback)) if index not in waiting.full]
-            results = await log.append([feedback[index].draft() for index in going])
+            drafts = []
+            for index in going:
+                drafts.append(feedback[index].draft())
+                await turns.pause()
+            results = await log.append(drafts)
             for index, result in zip(going, results, strict=True):
                 written[index] = result
         finally:
             waiting.settle(written)
-        receipts = [
-            waiting.full[index] if result is None else receipt_of(waiting, index, result)
-            for index, result in enumerate(written)
-        ]
+        receipts: list[protocol.Receipt | RequestProblem] = []
+        for index, one in enumerate(written):
+            receipt = waiting.full[index] if one is None else receipt_of(waiting, index, one)
+            receipts.append(receipt)
+            verdict = receipt.status if isinstance(receipt, protocol.Receipt) else "rejected"
+            feedback[index].active.verdicts[verdict] += 1
+            await turns.pause()
         repeated = [isinstance(result, Duplicate) for result in written]
         for active in {id(one.active): one.active for one in compress(feedback, repeated)}.values():
             await self.runtime.write_counts(active)

@@ -2,14 +2,14 @@
 
 It runs beside the requests: an answer waits for its record to be durable, not for its fold. What a
 record changes is a function of the log alone, so that every process that folds it comes to the
-same state.
+same state. Where several processes write the log, `shared_fold` says which of them folds what.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from math import inf
 from time import perf_counter
@@ -24,19 +24,28 @@ from foretell.service.engine.replay import (
     refit_from_log,
 )
 from foretell.service.engine.runtime import Runtime
-from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.engine.shared_fold import SharedFold
+from foretell.service.engine.turns import in_thread_if_large
+from foretell.service.engine.waiting import archived_among
+from foretell.service.log.errors import Damaged, LogClosed, StatesDiffer
 from foretell.service.log.protocol import SavedState, Tail
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.events import SERVER, Configured, Record
+from foretell.service.model.events import SERVER, Configured, Feedback, Record
 from foretell.service.model.snapshot import next_on_grid, pack, state_version
 
 logger = logging.getLogger("foretell.service")
 
 LONG_TURN_SECONDS = 0.002
 """After so long other work gets its turn."""
+BUSY_SECONDS = 0.001
+"""Where others take longer than this for their turn, requests are waiting."""
+REST_FACTOR = 3
+"""The fold then rests for so many times the time of its own turn."""
 RECORDS_PER_READ = 64
 """Records whose decisions are read in one go."""
+RECORDS_PER_STEP = 512
+"""Records of one campaign that are read at a time."""
 RETRY_SECONDS = 0.2
 """Seconds after which the log is read again, if it could not be read."""
 REPORT_SECONDS = 1.0
@@ -50,35 +59,60 @@ class Fold:
         """Fold into the runtime's campaigns."""
         self.runtime = runtime
         self.position = 0
-        """Every record below this seq is folded."""
+        """Every record below this seq is folded; of campaigns that others fold, every change."""
+        self.on_alarm: Callable[[str], None] = logger.error
+        """Called with a sentence when two processes come to different states."""
         self._moved = asyncio.Event()
         self._turn = perf_counter()
+        self._shared: SharedFold | None = None
+        self.restores = 0
+        """How often the log was replaced before the records that are folded."""
 
-    async def run_forever(self) -> None:
-        """Follow the log; where it cannot be read, try again."""
-        while True:
+    @property
+    def replaced(self) -> bool:
+        """Whether the log holds other records than those that were folded."""
+        return self.runtime.log.restores != self.restores
+
+    async def run_until_replaced(self) -> None:
+        """Follow the log until it was replaced; where it cannot be read, try again."""
+        while not self.replaced:
             try:
                 await self.follow()
             except LogClosed:
-                await asyncio.sleep(RETRY_SECONDS)
+                if not self.replaced:
+                    await asyncio.sleep(RETRY_SECONDS)
             except Exception:
                 logger.exception("the log could not be followed, and is followed again")
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def follow(self, until: int | None = None) -> None:
         """Follow the log, up to a seq or for ever."""
-        async for tail in self.runtime.log.tail(self.position - 1):
+        async for tail in self._tail():
+            if self.replaced:
+                raise LogClosed("the log was replaced while it was read: read it again")
             await self._take(tail)
             if until is not None and self.position >= until:
                 return
 
-    async def reached(self, seq: int, seconds: float | None = None) -> bool:
+    def _tail(self) -> AsyncIterator[Tail]:
+        log = self.runtime.log
+        if log.sharing is None:
+            return log.tail(self.position - 1)
+        self._shared = SharedFold(self.runtime, self, log.sharing)
+        return log.sharing.tail(self.position - 1, self._shared.folded)
+
+    async def reached(
+        self, seq: int, seconds: float | None = None, active: ActiveCampaign | None = None
+    ) -> bool:
         """Wait until every record below a seq is folded, at most so many seconds.
 
-        Raises `LogClosed` when the log closes meanwhile: nothing is folded until it opens again.
+        Of a campaign that another process folds only changes count, unless it is named. Raises
+        `LogClosed` when the log closes meanwhile: nothing is folded until it opens again.
         """
         deadline = inf if seconds is None else perf_counter() + seconds
-        while self.position < seq:
+        if active is not None:
+            active.wanted = max(active.wanted, seq)
+        while self.position < seq or (active is not None and not active.has_reached(seq)):
             left = deadline - perf_counter()
             if left <= 0:
                 return False
@@ -102,9 +136,13 @@ class Fold:
                     self.runtime.apply_server_event(record)
             else:
                 await self._take_for_campaign(number, records)
+        if self._shared is not None:
+            await self._shared.share_out(tail.upto)
         for active in list(self.runtime.by_number.values()):
-            await self._guarded(active, self._close(active, tail.upto))
-        self.position = tail.upto
+            if active.folding:
+                await self.guarded(active, self._close(active, tail.upto))
+        awaited = (one.awaited for one in self.runtime.by_number.values())
+        self.position = min([tail.upto, *(seq for seq in awaited if seq is not None)])
         self.runtime.log.note_seen(self.position)
         self._moved.set()
 
@@ -112,25 +150,43 @@ class Fold:
         """Fold what is new of one campaign; campaigns know nothing of each other."""
         active = self.runtime.by_number.get(number)
         if active is None:
-            active = self._create(records[0])
+            active = await self._create(records[0])
             records = records[1:]
         new = [record for record in records if record.seq >= active.campaign.position]
-        await self._guarded(active, self._fold_all(active, new))
+        if active.folding:
+            await self.guarded(active, self._fold_all(active, new))
+        elif new and self._shared is not None:
+            self._shared.note_changes(active, new)
 
-    def _create(self, record: Record) -> ActiveCampaign:
+    async def _create(self, record: Record) -> ActiveCampaign:
         event = record.event
         if not isinstance(event, Configured):  # that is the first record of every campaign
             raise Damaged("the first configuration of campaign", record.campaign)
-        campaign = Campaign(event.config)
-        campaign.apply(record)
-        active = ActiveCampaign(record.campaign, campaign, record.recorded_at)
+        size = len(event.config.actions) * len(event.config.signals)
+        active = await in_thread_if_large(size, _created, record, event)
+        active.folding = self.runtime.log.sharing is None
         self.runtime.register(active)
         return active
 
-    async def _guarded(self, active: ActiveCampaign, work: Coroutine[None, None, None]) -> None:
+    async def bring_up(self, active: ActiveCampaign, upto: int) -> None:
+        """Fold the records of a campaign that the tail has left out, up to a seq."""
+        sharing, number = self.runtime.log.sharing, active.number
+        assert sharing is not None  # noqa: S101  (else the tail leaves out nothing)
+        found, after = RECORDS_PER_STEP, active.campaign.position - 1
+        while found == RECORDS_PER_STEP and active.damage is None:
+            records = await sharing.records_of(number, after, upto, RECORDS_PER_STEP)
+            await self._fold_all(active, records)
+            found = len(records)
+            after = records[-1].seq if records else after
+            if active.awaited is not None:
+                return
+        await self._close(active, upto)
+
+    async def guarded(self, active: ActiveCampaign, work: Coroutine[None, None, None]) -> None:
         """Fold for a campaign; if what it needs is damaged, this campaign alone stops."""
         try:
-            await work
+            async with active.state_lock:
+                await work
         except LogClosed:
             raise
         except ForetellError as error:
@@ -143,27 +199,44 @@ class Fold:
     async def _fold_all(self, active: ActiveCampaign, records: list[Record]) -> None:
         if active.damage is not None:
             return
+        if active.config.status == "stopped":  # what is archived is told to no model
+            about = {record.decision for record in records if isinstance(record.event, Feedback)}
+            archived = await archived_among(about, self.runtime.log)
+            records = [record for record in records if record.decision not in archived]
         for index, record in enumerate(records):
             if index % RECORDS_PER_READ == 0:
                 coming = records[index : index + RECORDS_PER_READ]
                 await prefetch(active.campaign, coming, self.runtime.log)
-            if active.save_due:
+            if active.save_due or active.publish_due:
                 await self._save(active, record.seq)
             event = record.event
             if isinstance(event, Configured) and event.refit_from is not None:
+                if self._shared is not None and self._shared.awaits(active, record, event):
+                    return
                 await self._replace(active, record, event)
             else:
                 if not fold_at_hand(active.campaign, record):
                     await fold(active.campaign, record, self.runtime.log)
                 active.folded(event)
-            active.unsaved += 1
+            active.folded_records += 1
+            active.unsaved += active.folding
             if perf_counter() - self._turn > LONG_TURN_SECONDS:
-                await asyncio.sleep(0)
-                self._turn = perf_counter()
+                await self._let_others_go_on()
+
+    async def _let_others_go_on(self) -> None:
+        """End a long turn; where requests are waiting, leave them most of the time.
+
+        What is durable is answered, and a fold that lags catches up when there is less to do.
+        """
+        ended = perf_counter()
+        await asyncio.sleep(0)
+        if perf_counter() - ended > BUSY_SECONDS:
+            await asyncio.sleep(REST_FACTOR * (ended - self._turn))
+        self._turn = perf_counter()
 
     async def _close(self, active: ActiveCampaign, upto: int) -> None:
         if active.damage is None:
-            if active.save_due:
+            if active.save_due or active.publish_due:
                 await self._save(active, upto)
             campaign = active.campaign
             if not campaign.close_windows(upto):
@@ -197,5 +270,19 @@ class Fold:
         """
         campaign, version = active.campaign, state_version(active.config)
         state = SavedState(campaign.position, version, await asyncio.to_thread(pack, campaign))
-        active.save_due, active.saved, active.unsaved = False, campaign.position, 0
-        await self.runtime.log.save_state(active.number, state)
+        publish, active.publish_due = active.publish_due, False
+        try:
+            if active.save_due or not publish:
+                active.save_due, active.saved, active.unsaved = False, campaign.position, 0
+                await self.runtime.log.save_state(active.number, state)
+            if publish and self._shared is not None:
+                await self._shared.publish(active, state)
+        except StatesDiffer as error:
+            self.on_alarm(str(error))
+
+
+def _created(record: Record, event: Configured) -> ActiveCampaign:
+    """Return the campaign that its first configuration makes."""
+    campaign = Campaign(event.config)
+    campaign.apply(record)
+    return ActiveCampaign(record.campaign, campaign, record.recorded_at)

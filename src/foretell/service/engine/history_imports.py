@@ -107,7 +107,7 @@ class HistoryImports:
         for number, active in self.runtime.by_number.items():
             for name in active.imports.waiting(active.config):
                 key = number, name
-                if key not in self.under_way and active.config.status != "stopped":
+                if key not in self.under_way and not active.config.ended:
                     task = asyncio.create_task(self._put_in_force(active, name))
                     self.under_way[key] = task
                     task.add_done_callback(partial(self._ended, key))

@@ -11,7 +11,9 @@ from time import monotonic
 from foretell import protocol
 from foretell.errors import DamagedFile
 from foretell.policies.draw import share_writer
+from foretell.policies.verbs import draw_values, has, value_verb_of
 from foretell.service.engine.fold import Fold
+from foretell.service.engine.measurements import Measurements
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.verify import verify_log
 from foretell.service.log.errors import LogClosed
@@ -39,10 +41,13 @@ class _Stopping(Exception):
 class Maintenance:
     """Background work, and the numbers that operators watch."""
 
-    def __init__(self, runtime: Runtime, fold: Fold, *, compiled: bool) -> None:
+    def __init__(
+        self, runtime: Runtime, fold: Fold, measurements: Measurements, *, compiled: bool
+    ) -> None:
         """Maintain a server; `compiled` lets large campaigns use numba where it is installed."""
         self.runtime = runtime
         self.fold = fold
+        self.measurements = measurements
         self.compiled = compiled
         self.damage: list[str] = []
         self.stopping = False
@@ -86,23 +91,28 @@ class Maintenance:
 
     def _needs_compiling(self, active: ActiveCampaign) -> bool:
         large = len(active.config.actions) * len(active.config.signals) >= COMPILED_SIZE
-        known = type(active.campaign.state) in active.decider.compiled
+        state = active.campaign.state
+        known = type(state) in active.decider.compiled or has(draw_values, state)
         return self.compiled and large and not known
 
     async def _compile(self, active: ActiveCampaign) -> None:
         """Let compiled code choose for a campaign, where numba is installed."""
         state = active.campaign.state
         try:
-            from foretell.sim.compiled import compiled_choices
+            from foretell.sim.compiled import compiled_choices, compiled_values
 
-            active.decider.compiled[type(state)] = await asyncio.to_thread(compiled_choices, state)
+            compiled = await asyncio.to_thread(compiled_values, state)
+            if compiled is None:
+                compiled = await asyncio.to_thread(compiled_choices, state)
+            active.decider.compiled[type(state)] = compiled
         except ImportError:
             self.compiled = False
             logger.warning(
                 "%s would choose faster with numba: pip install 'foretell[lab]'", active.config.name
             )
         except Exception:
-            active.decider.compiled[type(state)] = share_writer(state)
+            plain = value_verb_of(type(state)) or share_writer(state)
+            active.decider.compiled[type(state)] = plain
             logger.exception("%s cannot be compiled, and goes on without", active.config.name)
 
     async def scrub_forever(self, seconds: float) -> None:
@@ -153,8 +163,11 @@ class Maintenance:
             "commits": log.commits,
             "commit_seconds": log.commit_seconds,
             "clock_ahead_seconds": log.clock_ahead_seconds,
+            "tail_lag_seconds": log.tail_lag_seconds,
             "fold_lag_seconds": max(0, moment(head) - moment(self.fold.position)) / 1e6,
             "state_age_seconds": max(0, moment(head) - min(unsaved, default=moment(head))) / 1e6,
+            "database_bytes": self.measurements.stored_bytes,
+            "deciders": runtime.log.condition().writers,
             "campaigns": len(runtime.by_number),
             "parked_events": sum(
                 active.campaign.counters.parked for active in runtime.by_number.values()

@@ -53,8 +53,11 @@ class Queries:
     async def report(self, name: str) -> protocol.CampaignReport:
         """Return the report of a campaign."""
         active = await self._current(name)
+        if self.runtime.log.sharing is not None:
+            with suppress(LogClosed):
+                await self.runtime.read_counts(active)
         copy = CampaignCopy.of(active)
-        if copy.config.status in ("paused", "stopped"):
+        if copy.config.status == "paused" or copy.config.ended:
             with suppress(LogClosed):
                 copy.status_change = await self._status_change(active.number)
         return await asyncio.to_thread(_report, copy)
@@ -110,7 +113,7 @@ class Queries:
         if active is not None and active.damage is not None:
             raise active.damage
         if token is not None and active is not None:
-            await self._wait()
+            await self._wait(active)
             found = await runtime.log.decisions(token.campaign, [token.number])
         if active is None or not found:
             raise NotFound(f"there is no decision with this decision_id: {UNKNOWN_ID}")
@@ -167,20 +170,24 @@ class Queries:
 
         While the log is closed nothing new comes, and what is in memory needs no disk.
         """
-        self.runtime.look_up(name)
+        active = self.runtime.look_up(name)
         with suppress(LogClosed):
-            await self._wait()
+            await self._wait(active)
         while not (active := self.runtime.look_up(name)).campaign.whole:
             await self.fold.reached(self.fold.position + 1, REPORT_SECONDS)
         return active
 
     async def _wait_for_others(self) -> None:
         """Let the head come above what was just written, where several processes write."""
-        if self.runtime.log.shared:
+        if self.runtime.log.sharing is not None:
             await self._wait()
 
-    async def _wait(self) -> None:
-        await self.fold.reached(self.runtime.log.now(), REPORT_SECONDS)
+    async def _wait(self, active: ActiveCampaign | None = None) -> None:
+        log = self.runtime.log
+        seq = log.now()
+        if log.sharing is not None:  # the log time of others may be later
+            seq = max(seq, await log.sharing.head())
+        await self.fold.reached(seq, REPORT_SECONDS, active)
 
 
 def _report(copy: CampaignCopy) -> protocol.CampaignReport:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from foretell import protocol
 from foretell.service.engine.waiting import Waiting
 from foretell.service.log.errors import Damaged
-from foretell.service.log.protocol import Duplicate, Taken, Written
+from foretell.service.log.protocol import ClaimedInArchive, Duplicate, Taken, Written
 from foretell.service.model.events import VOID, Feedback, Record
 from foretell.service.model.feedback import clipped_sentence, same_report, why_parked
 
@@ -17,6 +17,9 @@ def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Recei
     """Return what became of one of the events, which was written or is a duplicate."""
     token, active, event, due = waiting.feedback[index]
     assert not isinstance(written, Taken)  # noqa: S101  (only decisions are for units)
+    if isinstance(written, ClaimedInArchive):  # its body is not at hand any more
+        active.count("duplicates")
+        return protocol.Receipt("duplicate", event.event_id)
     if isinstance(written, Duplicate):
         earlier = written.earlier
         _refuse_other_event(event.event_id, earlier)
@@ -34,7 +37,8 @@ def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Recei
         target = waiting.targets[index]
         known = None if target is None else target.event
         return protocol.Receipt("parked", event.event_id, why_parked(event, known))
-    late = event.verb_index != VOID and written.record.recorded_at >= due
+    archived = token.number in waiting.archived
+    late = archived or (event.verb_index != VOID and written.record.recorded_at >= due)
     receipt = protocol.Receipt("late" if late else "accepted", event.event_id)
     if event.stage and (total := active.campaign.clipped(written.record)) is not None:
         receipt.clipped = True

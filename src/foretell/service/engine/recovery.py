@@ -14,7 +14,7 @@ from foretell.service.engine.runtime import Runtime
 from foretell.service.log.errors import Damaged
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
-from foretell.service.model.events import SERVER, Imported
+from foretell.service.model.events import SERVER, Configured, Imported
 from foretell.service.model.snapshot import state_version, unpack
 
 
@@ -22,10 +22,11 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
     """Read keys, secrets and campaigns from the log, and fold all that is in it."""
     log = runtime.log
     runtime.clear()
+    fold.restores = log.restores
     for record in await log.configurations(SERVER):
         runtime.apply_server_event(record)
     runtime.keyring.last_used.update(await log.uses())
-    head, complete = log.now(), log.head()
+    head, complete, archives = log.now(), log.head(), await log.archives()
     for number in await log.campaigns():
         records = await log.configurations(number)
         created, _ = configurations_among(number, records)[0]
@@ -33,9 +34,12 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
             continue  # another process has just made it: the fold comes to it
         campaign = await _saved_state(runtime, maintenance, number)
         saved = 0 if campaign is None else campaign.position
-        if campaign is None:
+        if campaign is None and any(number in one.campaigns for one in archives):
+            campaign = _without_records(configurations_among(number, records)[-1][1], complete)
+        elif campaign is None:
             campaign = await rebuild(log, number, complete)
         active = ActiveCampaign(number, campaign, created.recorded_at)
+        active.folding, active.wanted = log.sharing is None, head
         active.unsaved = int(not saved)  # else it is built again at every start, until it is used
         active.saved, active.counts = saved, await _counts(runtime, maintenance, number)
         for record in records:
@@ -50,7 +54,10 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
 
 async def refit_outdated(runtime: Runtime, fold: Fold) -> None:
     """Refit the campaigns whose states another version of foretell would have made."""
+    archived = {number for one in await runtime.log.archives() for number in one.campaigns}
     for active in list(runtime.by_number.values()):
+        if active.number in archived:
+            continue
         versions = [
             event.state_version
             for _, event in await configurations_of(runtime.log, active.number)
@@ -58,6 +65,16 @@ async def refit_outdated(runtime: Runtime, fold: Fold) -> None:
         ]
         if versions[-1] != state_version(active.config):
             await refit(runtime, fold, active, active.config, "foretell has changed")
+
+
+def _without_records(last: Configured, position: int) -> Campaign:
+    """Return a stopped campaign of which only its configuration is left: the rest is archived.
+
+    That happens when its state is of another version of foretell, which cannot be read.
+    """
+    campaign = Campaign(last.config)
+    campaign.version, campaign.position = last.version, position
+    return campaign
 
 
 async def _counts(runtime: Runtime, maintenance: Maintenance, number: int) -> dict[str, int]:

@@ -35,10 +35,11 @@ async def refit(
 ) -> bool:
     """Refit a campaign; return False if another change came first, and nothing was done."""
     log, number, version = runtime.log, active.number, active.version
-    active.refitting, active.refit_share = True, 0.0
+    active.refitting, active.refit_share, active.refit_why = True, 0.0, why
+    active.refit_failure = ""
     try:
         position = log.now()
-        await fold.reached(position)
+        await fold.reached(position, active=active)
         if active.version != version:
             return False
         config = with_closed_windows(active.config, config, moment(position))

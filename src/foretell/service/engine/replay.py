@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foretell.service.engine.history_reader import read_histories
+from foretell.service.engine.refit_reading import RefitReading
 from foretell.service.engine.turns import Progress, Turns, no_progress
 from foretell.service.log.errors import Damaged
 from foretell.service.log.protocol import LogReader
@@ -108,16 +109,17 @@ async def refit_from_log(
     """
     campaign = Campaign(config)
     await read_histories(log, number, campaign, progress, served=served)
+    refit = RefitReading(campaign, position)
     after, read, turns = 0, 0, Turns()
-    while found := await log.decisions_after(number, after, DECISIONS_PER_READ):
+    while found := await log.decisions_after(number, after, refit.step):
         found = [records for records in found if records.number < position]
-        for records in found:
-            read += campaign.refit_one(records, position)
-        progress(len(found))
         if not found:
             break
+        read += refit.read(found)
+        progress(len(found))
         after = found[-1].number
-        await turns.pause()
+        await refit.compile_if_long()
+        await (turns.rest() if served else turns.pause())
     campaign.end_refit(position, await log.count_feedback(number, position) - read)
     return campaign
 

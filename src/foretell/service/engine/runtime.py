@@ -20,9 +20,12 @@ from foretell.service.model.events import (
     Record,
     SecretMade,
     SecretWithdrawn,
+    SessionClosed,
+    SessionOpened,
     moment,
 )
 from foretell.service.model.keys import Caller, Keyring
+from foretell.service.model.sessions import Sessions
 
 
 class Runtime:
@@ -42,6 +45,7 @@ class Runtime:
         self.by_number: dict[int, ActiveCampaign] = {}
         self.keyring = Keyring()
         self.secrets = Secrets()
+        self.sessions = Sessions()
         self.refits: dict[int, Campaign] = {}
         """For each campaign that is being refit, the state that will take the place of its own."""
 
@@ -90,13 +94,19 @@ class Runtime:
 
     def identify(self, key: str) -> Caller | None:
         """Return who sends a key, and what it may do; None for a key that is not valid."""
-        caller = self.keyring.identify(key)
+        return self._unless_expired(self.keyring.identify(key))
+
+    def caller_of(self, key_id: str) -> Caller | None:
+        """Return who uses a key that was shown before; None for one that is not valid any more."""
+        return self._unless_expired(self.keyring.caller(key_id))
+
+    def _unless_expired(self, caller: Caller | None) -> Caller | None:
         if caller is not None and caller.expires is not None:
             return caller if moment(self.log.head()) < caller.expires else None
         return caller
 
     def apply_server_event(self, record: Record) -> None:
-        """Take a record about the server itself into the keys and secrets."""
+        """Take a record about the server itself into the keys, secrets and sessions."""
         event = record.event
         if isinstance(event, KeyMade):
             self.keyring.add(event, record.recorded_at)
@@ -106,6 +116,10 @@ class Runtime:
             self.secrets.begin(event.id, event.secret, max(record.seq, event.begins))
         elif isinstance(event, SecretWithdrawn):
             self.secrets.withdrawn.add(event.id)
+        elif isinstance(event, SessionOpened):
+            self.sessions.add(event)
+        elif isinstance(event, SessionClosed):
+            self.sessions.remove(event)
 
     async def write_counts(self, active: ActiveCampaign) -> None:
         """Write down how often something happened to a campaign that leaves no record.
@@ -120,6 +134,14 @@ class Runtime:
                 except LogClosed:
                     active.uncounted[name] = active.uncounted.get(name, 0) + by
                     raise
+
+    async def read_counts(self, active: ActiveCampaign) -> None:
+        """Read what others have counted of a campaign too."""
+        async with self._counting:
+            counts = await self.log.counts(active.number)
+        for name, by in active.uncounted.items():
+            counts[name] = counts.get(name, 0) + by
+        active.counts = counts
 
     async def write_uses(self) -> None:
         """Write down when keys were last used: now and then, never for a request."""

@@ -5,15 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from time import perf_counter
+from typing import Any, TypeVar
 
 LONG_TURN_SECONDS = 0.002
 """After so long other work gets its turn."""
+SHORT_TURN_SECONDS = 0.0005
+"""After so long work that takes its time lets others go on."""
 Progress = Callable[[int], None]
 """Called with how many records or decisions were read."""
 
 
 def no_progress(_: int) -> None:
     """Tell nobody."""
+
+
+LARGE = 2000
+"""Actions times signals from which on the arrays of a campaign are made in a thread."""
+Result = TypeVar("Result")
+
+
+async def in_thread_if_large(size: int, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Call something whose work grows with the size of a campaign, where nobody waits for it."""
+    return await asyncio.to_thread(work, *arguments) if size >= LARGE else work(*arguments)
 
 
 class Turns:
@@ -30,8 +43,8 @@ class Turns:
             self._began = perf_counter()
 
     async def rest(self) -> None:
-        """Let others go on, after a long turn for as long as it took: requests hardly feel it."""
+        """Let others go on for as long as the turn took: requests hardly feel it."""
         took = perf_counter() - self._began
-        if took > LONG_TURN_SECONDS:
+        if took > SHORT_TURN_SECONDS:
             await asyncio.sleep(took)
             self._began = perf_counter()

@@ -18,7 +18,7 @@ from foretell.service.model.events import moment
 from foretell.service.model.snapshot import pack, unpack
 from foretell.service.model.timestamps import format_timestamp
 
-StateComparison = Literal["same", "differs", "no state", "other version"]
+StateComparison = Literal["same", "differs", "no state", "other version", "archived"]
 """Other version: the state is of another version of foretell, and cannot be compared with."""
 
 
@@ -77,7 +77,10 @@ async def _rebuilt(log: LogReader, number: int, advance: Callable[[int], None]) 
     _, created = (await configurations_of(log, number))[0]
     name, saved = created.config.name, await _saved_state(log, number)
     comparison: StateComparison
-    if saved is None:
+    if any(number in one.campaigns for one in await log.archives()):
+        until = log.head() if saved is None else saved.position
+        comparison = "archived"
+    elif saved is None:
         until = log.head()
         await rebuild(log, number, until, advance)
         comparison = "no state"

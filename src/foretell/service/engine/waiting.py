@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from foretell.service.log.protocol import Accepted, Draft, Log, Written
+from foretell.service.log.protocol import Accepted, Draft, Log, LogReader, Written
 from foretell.service.model import parking
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decision_id import Token
@@ -43,17 +43,29 @@ class Waiting:
     """What each of some events waits for."""
 
     def __init__(
-        self, feedback: Sequence[AboutDecision], missing: set[int], targets: list[Record | None]
+        self,
+        feedback: Sequence[AboutDecision],
+        missing: set[int],
+        archived: set[int],
+        targets: list[Record | None],
     ) -> None:
-        """Park what is about a decision that is missing, or corrects what is no reward of its."""
+        """Park what is about a decision that is missing, or corrects what is no reward of its.
+
+        What is about a decision that is archived waits for nothing.
+        """
         self.feedback = feedback
         self.missing = missing
-        """The decisions that the log does not hold."""
+        """The decisions that the log does not hold, and never held."""
+        self.archived = archived
+        """The decisions that are archived."""
         self.targets = targets
         """For each correction, what it corrects."""
         self.parked = [
-            one.token.number in missing
-            or (one.event.target is not None and not _is_reward_of(target, one.token.number))
+            one.token.number not in archived
+            and (
+                one.token.number in missing
+                or (one.event.target is not None and not _is_reward_of(target, one.token.number))
+            )
             for one, target in zip(feedback, targets, strict=True)
         ]
         self.full: dict[int, RequestProblem] = {}
@@ -63,7 +75,9 @@ class Waiting:
     @classmethod
     async def find(cls, feedback: Sequence[AboutDecision], log: Log) -> Self:
         """Look up what feedback waits for, in the log and among what came together."""
-        return cls(feedback, await _missing(feedback, log), await _targets(feedback, log))
+        missing, targets = await _missing(feedback, log), await _targets(feedback, log)
+        archived = await archived_among(missing, log)
+        return cls(feedback, missing - archived, archived, targets)
 
     async def take_places(self, log: Log) -> None:
         """Take a place for each event that is parked and is not in the log already."""
@@ -110,14 +124,36 @@ class Waiting:
 
 async def _missing(feedback: Sequence[AboutDecision], log: Log) -> set[int]:
     """Return the decisions that the log does not hold, as after a backup was restored."""
-    unknown: dict[int, set[int]] = {}
+    unknown: dict[int, tuple[ActiveCampaign, set[int]]] = {}
     for token, active, *_ in feedback:
         if not active.campaign.knows(token.number):
-            unknown.setdefault(active.number, set()).add(token.number)
+            unknown.setdefault(active.number, (active, set()))[1].add(token.number)
     missing: set[int] = set()
-    for number, decisions in unknown.items():
-        missing |= decisions - set(await log.decided(number, sorted(decisions)))
+    for active, decisions in unknown.values():
+        numbers = sorted(decisions)
+        if active.folding:
+            missing |= decisions - set(await log.decided(active.number, numbers))
+        else:  # nobody else brings them to hand here, and receipts say what they come to
+            missing |= decisions - await _learned(active, numbers, log)
     return missing
+
+
+async def archived_among(decisions: set[int], log: LogReader) -> set[int]:
+    """Return which of some decisions are archived."""
+    archives = await log.archives() if decisions else []
+    return {number for number in decisions if any(one.holds(number) for one in archives)}
+
+
+async def _learned(active: ActiveCampaign, numbers: Sequence[int], log: Log) -> set[int]:
+    """Bring decisions to hand, and return which of them the log holds.
+
+    If the state has become another meanwhile, what was read may lack a record of it.
+    """
+    campaign, position = active.campaign, active.campaign.position
+    found = await log.decisions(active.number, numbers)
+    if active.campaign is campaign and campaign.position == position:
+        campaign.learn(found)
+    return {one.number for one in found}
 
 
 async def _targets(feedback: Sequence[AboutDecision], log: Log) -> list[Record | None]:

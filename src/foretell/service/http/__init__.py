@@ -9,6 +9,7 @@ from foretell.service.http.app import (
     ShutdownMiddleware,
     app,
     connection_factory,
+    with_middleware,
 )
 from foretell.service.http.limits import Limits
 from foretell.service.http.metrics import Metrics
@@ -20,4 +21,5 @@ __all__ = [
     "ShutdownMiddleware",
     "app",
     "connection_factory",
+    "with_middleware",
 ]

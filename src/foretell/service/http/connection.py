@@ -54,6 +54,8 @@ class Connection(RequestReader):
         self._count_refusal = count_refusal
         self._log_refusals = access_log
         self._began = 0.0
+        self._idle_since = 0.0
+        """When the last answer was complete."""
         self._stalled: asyncio.TimerHandle | None = None
         self._when_answered: Callable[[], None] | None = None
         """What is done when every request that has come is answered; None: wait for the next."""
@@ -68,7 +70,7 @@ class Connection(RequestReader):
     def connection_lost(self, exc: Exception | None) -> None:
         """End; whoever waits for more of a body is told."""
         self.stop_timer()
-        self._unset_keepalive_if_required()  # uvicorn keeps what was reset until it fires
+        self._unset_keepalive_if_required()  # uvicorn keeps it, after a reset, until it fires
         self.resume_writing()
         super().connection_lost(exc)
 
@@ -77,11 +79,16 @@ class Connection(RequestReader):
         if self._refused:
             self.flow.pause_reading()
             return
-        self._unset_keepalive_if_required()
+        if self.is_repetition(data):
+            self.repeat(data)
+            return
+        begins = self.place == IDLE and not self.fed
         fed = self.fed + len(data)
         if fed <= self._room:
             self.fed = fed
             self._feed(data)
+            if begins:
+                self.remember(data)
         else:
             self._feed_in_parts(data)
         if self.timer is None and (
@@ -133,11 +140,33 @@ class Connection(RequestReader):
             self._refuse(self.explain(error))
 
     def on_response_complete(self) -> None:
-        """Go on to the next request, or close where there will be none."""
-        was_last = not self.pipeline
-        super().on_response_complete()
-        if was_last and self._when_answered is not None:
+        """Go on to the next request, or wait for one, or close where there will be none."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._keep_alive(self.timeout_keep_alive)
+        if self._when_answered is not None:
             self._when_answered()
+
+    def _keep_alive(self, seconds: float) -> None:
+        """Look in a while whether the connection is idle: one timer serves many requests."""
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self._close_if_idle)
+
+    def _close_if_idle(self) -> None:
+        self.timeout_keep_alive_task = None
+        if self.place != IDLE or not self.cycle.response_complete:
+            return  # the end of its answer begins another wait
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._keep_alive(left)
+        else:
+            self.timeout_keep_alive_handler()
 
     def _start_timer(self) -> None:
         if not self._refused and not self.transport.is_closing():

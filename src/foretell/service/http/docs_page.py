@@ -35,9 +35,10 @@ _LIMITS = {
 def render_docs(document: dict[str, Any]) -> str:
     """Return the page that shows an OpenAPI document."""
     groups: dict[str, list[dict[str, Any]]] = {tag["name"]: [] for tag in document["tags"]}
+    url = _URL + document["servers"][0]["url"].rstrip("/")
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            command = curl(path, method, operation)
+            command = curl(path, method, operation, url)
             shown = {"path": path, "method": method, "curl": command, **operation}
             groups[operation["tags"][0]].append(shown)
     return render(
@@ -50,7 +51,7 @@ def render_docs(document: dict[str, Any]) -> str:
     )
 
 
-def curl(path: str, method: str, operation: dict[str, Any]) -> str:
+def curl(path: str, method: str, operation: dict[str, Any], url: str = _URL) -> str:
     """Return the shell command that calls an operation of the OpenAPI document.
 
     >>> print(curl("/livez", "get", {"security": []}))
@@ -58,7 +59,7 @@ def curl(path: str, method: str, operation: dict[str, Any]) -> str:
     """
     for name, value in _VALUES.items():
         path = path.replace(f"{{{name}}}", value)
-    parts = [f"curl {_URL}{path}"]
+    parts = [f"curl {url}{path}"]
     if operation["security"]:
         parts.append('-H "Authorization: Bearer $KEY"')
     content = operation.get("requestBody", {}).get("content", {})
@@ -91,8 +92,6 @@ def type_text(schema: dict[str, Any]) -> str:
         text = " | ".join(dict.fromkeys(type_text(one) for one in schema["anyOf"]))
     elif "enum" in schema:
         text = " | ".join(f'"{one}"' for one in schema["enum"])
-    elif "prefixItems" in schema:
-        text = f"[{', '.join(type_text(one) for one in schema['prefixItems'])}]"
     elif text == "array":
         text = f"list of {type_text(schema['items'])}"
     elif isinstance(schema.get("additionalProperties"), dict):
@@ -101,26 +100,19 @@ def type_text(schema: dict[str, Any]) -> str:
 
 
 def limits_text(schema: dict[str, Any]) -> str:
-    """Return in words which limits a value has to keep, and its default.
+    """Return in words what a value is, and which limits it has to keep.
 
     >>> limits_text({"type": "array", "minItems": 2, "items": {"maxLength": 9}})
     'at least 2; each: at most 9 characters'
-    >>> limits_text({"type": "integer", "minimum": 0, "default": 100})
-    '≥ 0; default `100`'
+    >>> limits_text({"type": "integer", "minimum": 0, "description": "How many. Default: `100`."})
+    'How many. Default: `100`. (≥ 0)'
     """
-    default = schema.get("default")
-    texts = [_limits(schema), "" if default is None else f"default `{default}`"]
-    return "; ".join(text for text in texts if text)
+    text, limits = schema.get("description", ""), _limits(schema)
+    return f"{text} ({limits})" if text and limits else text or limits
 
 
 def _limits(schema: dict[str, Any]) -> str:
-    texts = [
-        text.format(schema[key])
-        for key, text in _LIMITS.items()
-        if key in schema and "prefixItems" not in schema
-    ]
-    if "description" in schema:
-        texts.append(schema["description"])
+    texts = [text.format(schema[key]) for key, text in _LIMITS.items() if key in schema]
     texts += [_limits(one) for one in schema.get("anyOf", ()) if "type" in one]
     if isinstance(schema.get("items"), dict) and (each := _limits(schema["items"])):
         texts.append(f"each: {each}")

@@ -34,7 +34,7 @@ CLIENT_GONE = 499
 SLOW_BODY_SECONDS = 0.5
 """A key is checked again after a body that took longer: it may have been revoked."""
 UNUSABLE_STATUSES = frozenset({400, 404, 413, 415, 422})
-"""Those of a report that would be `rejected` in a batch."""
+"""Those of a report that cannot be read, and would be `rejected` in a batch."""
 
 
 class Endpoint:
@@ -61,6 +61,7 @@ class Endpoint:
         state, operation = self._state, self._operation
         scope["operation"] = operation
         use: KeyUse | None = None
+        read = False
         try:
             try:
                 headers, params = dict(scope["headers"]), scope["path_params"]
@@ -78,6 +79,7 @@ class Endpoint:
                     body = await self._body(headers, receive, use)
                     if caller is not None and perf_counter() - began > SLOW_BODY_SECONDS:
                         self._let_in(headers, scope["headers"], params)
+                read = True
                 context = RequestContext(
                     state, state.engine, params, scope, body, query, receive, caller
                 )
@@ -87,8 +89,8 @@ class Endpoint:
                 return
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a response
                 response = error_response(error, operation.name, request_id(scope))
-                if self._is_report and response.status in UNUSABLE_STATUSES:
-                    state.metrics.feedback["rejected"] += 1
+                if self._is_report and not read and response.status in UNUSABLE_STATUSES:
+                    state.metrics.unreadable_feedback += 1
             self._done(response.status, perf_counter() - began)
             await send_response(response, operation.name, scope["method"], receive, send)
         finally:

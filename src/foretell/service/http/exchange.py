@@ -1,18 +1,22 @@
 """A request and its answer: the id that both bear, and an answer that goes out in one piece.
 
 uvicorn writes the head of an answer and its body one after the other, and looks at every header on
-the way. An answer that is complete, as nearly all are, is written here at once.
+the way. An answer that is complete, as nearly all are, is written here at once; and a body that is
+there is handed over without waiting for it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import logging
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from starlette.types import Receive
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from foretell.service.http.problems import problem_response
@@ -46,8 +50,77 @@ def head_of(status: int, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
 class Exchange(RequestResponseCycle):
     """One request and its answer, which waits for its content and is then sent at once."""
 
-    request_id: bytes
+    logger = logging.getLogger("uvicorn.error")
+    access_log = False
+    disconnected = False
+    waiting_for_100_continue = False
+    more_body = True
+    response_started = False
+    response_complete = False
+    chunked_encoding = None
+    expected_content_length = 0
+    _has_news = False
+    """Whether more of the body has come, or its end."""
+    _event: asyncio.Event | None = None
     _start: Any = None
+
+    def __init__(
+        self,
+        scope: Any,
+        transport: asyncio.Transport,
+        flow: FlowControl,
+        default_headers: list[tuple[bytes, bytes]],
+        request_id: bytes,
+        *,
+        keep_alive: bool,
+        on_response: Callable[[], None],
+    ) -> None:
+        """Begin; what most requests begin with is in the class."""
+        self.scope = scope
+        self.transport = transport
+        self.flow = flow
+        self.default_headers = default_headers
+        self.request_id = scope["request_id"] = request_id
+        self.keep_alive = keep_alive
+        self.on_response = on_response
+        self.body = bytearray()
+
+    @property
+    def message_event(self) -> asyncio.Event:  # type: ignore[override]
+        """What is set when something has come that the application may wait for."""
+        if self._event is None:
+            self._event = asyncio.Event()
+        return self._event
+
+    def add_body(self, part: bytes) -> None:
+        """Take a part of the body."""
+        self.body += part
+        self._wake()
+
+    def end_body(self) -> None:
+        """Take note that the body is whole."""
+        self.more_body = False
+        self._wake()
+
+    def _wake(self) -> None:
+        self._has_news = True
+        if self._event is not None:
+            self._event.set()
+
+    async def receive(self) -> Any:
+        """Return what has come of the body, or wait for more of it."""
+        if self.waiting_for_100_continue and not self.transport.is_closing():
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.waiting_for_100_continue = False
+        while not (self._has_news or self.disconnected or self.response_complete):
+            self.flow.resume_reading()
+            await self.message_event.wait()
+            self.message_event.clear()
+        if self.disconnected or self.response_complete:
+            return {"type": "http.disconnect"}
+        self._has_news = False
+        body, self.body = bytes(self.body), bytearray()
+        return {"type": "http.request", "body": body, "more_body": self.more_body}
 
     async def send(self, message: Any) -> None:
         """Send a part of an answer."""
@@ -80,7 +153,7 @@ class Exchange(RequestResponseCycle):
         self.response_started = True
         self.transport.write(head_of(status, lines) + content)
         self.response_complete = True
-        self.message_event.set()
+        self._wake()
         if not self.keep_alive:
             self.transport.close()
         self.on_response()

@@ -28,7 +28,8 @@ _TAG = re.compile(rb'(W/)?"([^"]*)"')
 async def decide(context: RequestContext) -> Response:
     """Choose an action."""
     answer, new = await context.engine.decide(context.params["campaign"], context.body)
-    context.state.metrics.decisions[answer.mode] += 1
+    if new:
+        context.state.metrics.decisions[context.params["campaign"], answer.mode] += 1
     location = b"/v1/decisions/" + answer.decision_id.encode()
     return Response(201 if new else 200, encode(answer), ((b"location", location),))
 
@@ -41,7 +42,6 @@ async def get_decision(context: RequestContext) -> Response:
 async def feedback(context: RequestContext) -> Response:
     """Take in a signal, a reward, a correction of one, or a void."""
     receipt = await context.engine.feedback(context.params["decision"], context.body)
-    context.state.metrics.feedback[receipt.status] += 1
     return Response(200, encode(receipt))
 
 
@@ -65,9 +65,6 @@ async def batch(context: RequestContext) -> Response:
                 receipt.detail = f"line {number}: {receipt.detail}"
     else:
         receipts = await _take_in(context, parse_json(_batch_decoder, body, any_depth=True).events)
-    counters = context.state.metrics.feedback
-    for receipt in receipts:
-        counters[receipt.status] += 1
     return Response(200, encode(protocol.BatchReceipt(receipts)))
 
 
@@ -87,6 +84,12 @@ async def _take_in(context: RequestContext, events: list[Raw]) -> list[protocol.
 
 def _campaign(view: protocol.CampaignView) -> Response:
     return Response(200, encode(view), (_etag(view),))
+
+
+def _changed(view: protocol.CampaignView) -> Response:
+    """Answer 202 where a refit goes on, else 200."""
+    under_way = view.refit is not None and view.refit.status == "running"
+    return Response(202 if under_way else 200, encode(view), (_etag(view),))
 
 
 def _created(view: protocol.CampaignView, location: str) -> Response:
@@ -110,7 +113,7 @@ def if_match_version(context: RequestContext) -> int | None:
     if b"%d" % version not in tags:
         bare = any(value.strip().isdigit() for value in sent)
         advice = (
-            f'a version is sent with its quotes, as in If-Match: "{version}"'
+            f'send the version in If-Match with its quotes, as in "{version}"'
             if bare
             else "read it again and repeat the change"
         )
@@ -127,8 +130,9 @@ async def create_campaign(context: RequestContext) -> Response:
 
 
 async def list_campaigns(context: RequestContext) -> Response:
-    """List every campaign that the key is for."""
-    views = [view for view in context.engine.campaigns() if context.may_use(view.name)]
+    """List the campaigns that the key is for."""
+    listed = context.engine.campaigns(hidden=context.query.hidden)
+    views = [view for view in listed if context.may_use(view.name)]
     return Response(200, encode(protocol.CampaignList(views)))
 
 
@@ -140,11 +144,12 @@ async def get_campaign(context: RequestContext) -> Response:
 async def patch_campaign(context: RequestContext) -> Response:
     """Change a campaign."""
     name, version = context.params["campaign"], if_match_version(context)
-    return _campaign(await context.engine.patch(name, context.body, version, context.author))
+    engine, author = context.engine, context.author
+    return _changed(await engine.patch(name, context.body, version, author, wait=False))
 
 
-def set_status(status: Literal["running", "paused", "stopped"]) -> Handler:
-    """Return the handler that starts, pauses or stops a campaign."""
+def set_status(status: Literal["running", "paused", "stopped", "hidden"]) -> Handler:
+    """Return the handler that starts, pauses, stops or hides a campaign."""
 
     async def handler(context: RequestContext) -> Response:
         name, version = context.params["campaign"], if_match_version(context)
@@ -156,7 +161,7 @@ def set_status(status: Literal["running", "paused", "stopped"]) -> Handler:
 async def refit_campaign(context: RequestContext) -> Response:
     """Let the policy read the whole log again."""
     name, version = context.params["campaign"], if_match_version(context)
-    return _campaign(await context.engine.refit(name, version, context.author))
+    return _changed(await context.engine.refit(name, version, context.author, wait=False))
 
 
 async def add_action(context: RequestContext) -> Response:

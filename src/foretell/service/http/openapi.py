@@ -12,10 +12,10 @@ from foretell import protocol
 from foretell.service.http.bodies import JSON
 from foretell.service.http.operation import Operation, Success
 from foretell.service.http.problems import PROBLEM
+from foretell.service.http.schemas import Schemas, portable, query_fields, reference
 from foretell.service.model import errors as problems
 from foretell.service.model.decision_id import LAST_SECRET
 
-_REF = "#/components/schemas/{name}"
 _PARAMETERS: dict[str, tuple[Any, str]] = {
     "campaign": (protocol.Name, "The name of the campaign."),
     "action": (protocol.Name, "The name of the action."),
@@ -44,14 +44,22 @@ _ABOUT = (
     "Ask for an action, report the signal at once and the reward weeks later. "
     "What is answered with 2xx is on disk. Errors are problems by RFC 9457."
 )
-_ITEMS = "Each a FeedbackItem: one that is not is answered `rejected` and harms no other."
+_GROUPS = {
+    "Decisions": "Ask for an action, and read what became of it.",
+    "Feedback": "Report what was seen after a decision, at once or weeks later.",
+    "Campaigns": "Set up what is decided, among which actions, and by which policy.",
+    "Reports": "Read what a campaign has come to.",
+    "Keys": "Keys, and the secrets that sign decision ids.",
+    "Service": "Whether it runs, what it does, and copies of its log.",
+}
 
 
 def problems_of(operation: Operation) -> list[type[problems.RequestProblem]]:
     """List what may go wrong with an operation, in the order of the statuses."""
-    found: set[type[problems.RequestProblem]] = {problems.Internal, *operation.raises}
+    found: set[type[problems.RequestProblem]] = {problems.BadRequest, problems.Internal}
+    found |= set(operation.raises)
     if operation.scope is not None:
-        found |= {problems.BadRequest, problems.Unauthorized, problems.Forbidden}
+        found |= {problems.Unauthorized, problems.Forbidden}
         found |= {problems.Overloaded, problems.OverBudget, problems.LogUnavailable}
     if operation.request is not None:
         found |= {problems.Malformed, problems.TooLarge, problems.WrongMedia, problems.Unusable}
@@ -62,17 +70,26 @@ def problems_of(operation: Operation) -> list[type[problems.RequestProblem]]:
     return sorted(found, key=lambda problem: (problem.status, problem.name))
 
 
-def openapi_document(operations: Sequence[Operation]) -> dict[str, Any]:
-    """Describe every operation."""
-    schemas = _Schemas(operations)
+def openapi_document(operations: Sequence[Operation], root_path: str = "") -> dict[str, Any]:
+    """Describe every operation of a service whose addresses begin with `root_path`."""
+    schemas = Schemas(operations)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         path = operation.path.replace(":unit}", "}")
         paths.setdefault(path, {})[operation.method.lower()] = _describe(operation, schemas)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "foretell", "version": version("foretell"), "description": _ABOUT},
-        "tags": [{"name": name} for name in dict.fromkeys(one.group for one in operations)],
+        "info": {
+            "title": "foretell",
+            "version": version("foretell"),
+            "description": _ABOUT,
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": root_path or "/", "description": "The service that says this."}],
+        "tags": [
+            {"name": name, "description": _GROUPS[name]}
+            for name in dict.fromkeys(one.group for one in operations)
+        ],
         "paths": paths,
         "components": {
             "schemas": schemas.components,
@@ -83,27 +100,7 @@ def openapi_document(operations: Sequence[Operation]) -> dict[str, Any]:
     }
 
 
-class _Schemas:
-    """The JSON schema of every type that the table names."""
-
-    def __init__(self, operations: Iterable[Operation]) -> None:
-        kinds: set[Any] = {protocol.ProblemDetails, protocol.FeedbackItem}
-        for one in operations:
-            kinds |= {one.request, *(answer.kind for answer in one.answers)}
-        ordered = sorted(kinds - {None, bytes, dict}, key=lambda kind: kind.__name__)
-        _, self.components = msgspec.json.schema_components(ordered, ref_template=_REF)
-        events = self.components["EventBatch"]["properties"]["events"]
-        item = {"$ref": _REF.format(name="FeedbackItem")}
-        events.update(items={"anyOf": [item, {}]}, description=_ITEMS)
-
-    def of(self, kind: Any) -> dict[str, Any]:
-        """Return the schema of a body."""
-        if kind is None or kind is bytes:
-            return {"type": "string", "format": "binary"}
-        return {"type": "object"} if kind is dict else {"$ref": _REF.format(name=kind.__name__)}
-
-
-def _describe(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
+def _describe(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
@@ -133,17 +130,15 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
             "in": "path",
             "required": True,
             "description": about,
-            "schema": msgspec.json.schema(kind),
+            "schema": portable(msgspec.json.schema(kind)),
         }
         for name, (kind, about) in _PARAMETERS.items()
         if f"{{{name}}}" in operation.path.replace(":unit}", "}")
     ]
     if operation.query is not None:
-        schema = msgspec.json.schema(operation.query)
-        fields = schema["$defs"][operation.query.__name__]["properties"]
         listed += [
-            {"name": name, "in": "query", "required": False, "schema": field}
-            for name, field in fields.items()
+            {"name": name, "in": "query", "required": False, **field}
+            for name, field in query_fields(operation.query).items()
         ]
     return [*listed, _IF_MATCH] if operation.if_match else listed
 
@@ -156,7 +151,7 @@ def _headers(names: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _answer(answer: Success, schemas: _Schemas) -> dict[str, Any]:
+def _answer(answer: Success, schemas: Schemas) -> dict[str, Any]:
     content = {media.decode(): {"schema": schemas.of(answer.kind)} for media in answer.media}
     described: dict[str, Any] = {"description": answer.what, "headers": _headers(answer.headers)}
     if content:
@@ -179,9 +174,8 @@ def _problems(operation: Operation) -> dict[str, Any]:
 def _problem(status: int, found: list[type[problems.RequestProblem]]) -> dict[str, Any]:
     names = ["Retry-After"] * (found[0].retry_after is not None)
     names += ["WWW-Authenticate"] * (status in {401, 403})
-    schema = {"$ref": _REF.format(name="ProblemDetails")}
     return {
         "description": "; ".join(f"{one.title} (`{one.name}`)" for one in found) + ".",
         "headers": _headers(names),
-        "content": {PROBLEM.decode(): {"schema": schema}},
+        "content": {PROBLEM.decode(): {"schema": reference(protocol.ProblemDetails)}},
     }

@@ -121,6 +121,15 @@ class Operation(Struct, frozen=True):
     """A body to show."""
 
 
+AS_IT_IS = Success(200, "The campaign as it is now.", protocol.CampaignView, ("ETag",))
+REFITTING = Success(
+    202,
+    "The campaign as it is until its policy has read the whole log: `refit` says how far it is.",
+    protocol.CampaignView,
+    ("ETag",),
+)
+
+
 def feedback_operation(
     name: str, handler: Handler, summary: str, request: Any, example: dict[str, Any]
 ) -> Operation:
@@ -150,7 +159,7 @@ def campaign_operation(
         CAMPAIGN + path,
         handler,
         summary,
-        (Success(200, "The campaign as it is now.", protocol.CampaignView, ("ETag",)),),
+        (AS_IT_IS,),
         "Campaigns",
         scope="read" if method == "GET" else "admin",
         raises=(NotFound,) if method == "GET" else (NotFound, Conflict, Unusable),

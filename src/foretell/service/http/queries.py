@@ -19,37 +19,51 @@ class NoQuery(RequestBody):
     """No parameters at all."""
 
 
+class CampaignsQuery(RequestBody):
+    """Which campaigns: hidden ones too, or not."""
+
+    hidden: bool = False
+
+
 class LogQuery(RequestBody):
     """Which records of the log: those after a record, and how many."""
 
     after: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
+    """Records after the one with this seq; 0: from the beginning."""
     limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+    """How many records at most."""
 
 
 class EventsQuery(LogQuery):
     """Which records of a campaign's log: those after a record, of one type, and how many."""
 
     type: RecordType | None = None
+    """Records of this type alone."""
 
 
 class SeriesQuery(RequestBody, rename={"begin": "from", "end": "to"}):
     """Which part of a campaign's time, and in periods of how many seconds."""
 
     begin: Moment | None = None
+    """From when on, RFC 3339; left out: from the first decision on."""
     end: Moment | None = None
+    """Up to when, RFC 3339; left out: up to now."""
     width: Annotated[int, Meta(ge=1, le=10 * 366 * 86400, extra={"unit": "seconds"})] | None = None
+    """Seconds of one period; left out: the shortest that is kept."""
 
 
 class RetireQuery(RequestBody):
     """How a secret is retired."""
 
     with_ids: bool = False
+    """Whether the decision ids that it has signed are no longer valid."""
 
 
 class ExportQuery(RequestBody):
     """How a log is written out."""
 
     format: Literal["ndjson", "parquet"] = "ndjson"
+    """What kind of file."""
 
 
 def parse_query(kind: type[RequestBody], text: bytes) -> Any:

@@ -2,16 +2,20 @@
 
 The callbacks are those of uvicorn's protocol, written out: each request meets all of them. What is
 over a limit is raised into the parser, which then stops.
+
+A client that asks the same again and again sends the same head each time. What the parser made of
+the last head is kept: a request that is whole, and begins with the same bytes, is not parsed.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 import httptools
 from uvicorn import Config
+from uvicorn._types import HTTPScope
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
@@ -35,6 +39,8 @@ MAX_WAITING = 64
 """Requests that wait behind another one on their connection: 429 over it."""
 FRAMING = 9
 """Bytes that may come for each byte of a body: a chunk of one byte comes with five others."""
+LONGEST_KEPT_HEAD = 4096
+"""Bytes of a head that is kept for the next request at most."""
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 _ADDRESS_ERRORS = (httptools.HttpParserCallbackError, httptools.HttpParserInvalidURLError)
 
@@ -45,6 +51,15 @@ class _Refused(Exception):
     def __init__(self, problem: RequestProblem) -> None:
         super().__init__(problem)
         self.problem = problem
+
+
+class ParsedHead(NamedTuple):
+    """The head of a request that came in one piece, and what the parser made of it."""
+
+    head: bytes
+    size: int
+    """Bytes of the whole request: the head says how many its body has."""
+    scope: dict[str, Any]
 
 
 class RequestReader(HttpToolsProtocol):
@@ -60,6 +75,7 @@ class RequestReader(HttpToolsProtocol):
     ) -> None:
         """Wait for a first request."""
         super().__init__(config, server_state, app_state, _loop)
+        self.cycle: Exchange = None  # type: ignore[assignment]
         self.limits = limits
         self.place = IDLE
         self.fed = 0
@@ -72,6 +88,48 @@ class RequestReader(HttpToolsProtocol):
         self._trailers = 0
         self._thrown_away = 0
         """Bytes of bodies that came after their answer."""
+        self._last: ParsedHead | None = None
+        """The head of the last request, if the next may begin with the same bytes."""
+
+    def is_repetition(self, data: bytes) -> bool:
+        """Return whether a whole request with the head of the last has come, when it may come."""
+        last = self._last
+        return (
+            last is not None
+            and len(data) == last.size
+            and self.place == IDLE
+            and not self.fed
+            and self.cycle.response_complete
+            and data.startswith(last.head)
+        )
+
+    def repeat(self, data: bytes) -> None:
+        """Hand a request to the application that has the head of the last."""
+        last = self._last
+        assert last is not None  # noqa: S101  (`is_repetition` has looked)
+        if self.timer is not None:
+            self.stop_timer()
+        self.scope = cast("HTTPScope", last.scope.copy())
+        self.request_id = None
+        exchange = self.cycle = self._exchange(keep_alive=True)
+        exchange.add_body(data[len(last.head) :])
+        exchange.end_body()
+        self._start_asgi_task(exchange, self.app)
+
+    def remember(self, data: bytes) -> None:
+        """Keep the head of a request that came from its first byte to its last, with no other."""
+        self._last = None
+        end = data.find(b"\r\n\r\n", 0, LONGEST_KEPT_HEAD) + 4
+        if (
+            end + self.body_bytes == len(data)  # no chunks, and nothing before or after it
+            and self.place == IDLE
+            and self.cycle is not None
+            and self.cycle.keep_alive
+            and self.request_id is None
+            and not self.expect_100_continue
+            and not self.parser.should_upgrade()
+        ):
+            self._last = ParsedHead(data[:end], len(data), dict(self.scope))
 
     def on_message_begin(self) -> None:
         """Begin a request, unless too many wait."""
@@ -144,29 +202,26 @@ class RequestReader(HttpToolsProtocol):
         if self.timer is not None:
             self.stop_timer()
         before = self.cycle
-        exchange = self.cycle = self._exchange(version)
+        keep_alive = version != "1.0" and self.parser.should_keep_alive()
+        exchange = self.cycle = self._exchange(keep_alive=keep_alive)
         if before is None or before.response_complete:
             self._start_asgi_task(exchange, self.app)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((exchange, self.app))
 
-    def _exchange(self, version: str) -> Exchange:
+    def _exchange(self, *, keep_alive: bool) -> Exchange:
         exchange = Exchange(
-            scope=self.scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=self.access_log,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+            self.scope,
+            self.transport,
+            self.flow,
+            self.server_state.default_headers,
+            self.request_id or new_request_id(),
+            keep_alive=keep_alive,
             on_response=self.on_response_complete,
         )
-        exchange.request_id = self.request_id or new_request_id()
-        self.scope["request_id"] = exchange.request_id  # type: ignore[typeddict-unknown-key]
+        if self.expect_100_continue:
+            exchange.waiting_for_100_continue = True
         return exchange
 
     def on_body(self, body: bytes) -> None:
@@ -179,17 +234,15 @@ class RequestReader(HttpToolsProtocol):
             if self._thrown_away > self.limits.batch:
                 raise _Refused(TooLarge("more of a body came after its answer than is read"))
             return
-        cycle.body += body
+        cycle.add_body(body)
         if len(cycle.body) > HIGH_WATER_LIMIT:
             self.flow.pause_reading()
-        cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """End a request."""
         cycle = self.cycle
         if not cycle.response_complete:
-            cycle.more_body = False
-            cycle.message_event.set()
+            cycle.end_body()
         self.place = IDLE
         self.fed = 0
         if self.timer is not None:

@@ -16,15 +16,22 @@ from foretell.service.http import handlers
 from foretell.service.http.bodies import JSON, NDJSON
 from foretell.service.http.export import PARQUET, export
 from foretell.service.http.operation import (
+    AS_IT_IS,
     CAMPAIGN,
     DECISION,
+    REFITTING,
     Handler,
     Operation,
     Success,
     campaign_operation,
     feedback_operation,
 )
-from foretell.service.http.queries import EventsQuery, ExportQuery, SeriesQuery
+from foretell.service.http.queries import (
+    CampaignsQuery,
+    EventsQuery,
+    ExportQuery,
+    SeriesQuery,
+)
 from foretell.service.http.service_routes import SERVICE_OPERATIONS
 from foretell.service.model.errors import (
     Conflict,
@@ -41,8 +48,10 @@ _NEXT = tuple(
 _DECIDED = Success(200, "", protocol.DecisionAnswer, ("Location",), links=_NEXT)
 
 
-def _status(verb: str, status: Literal["running", "paused", "stopped"], summary: str) -> Operation:
-    """Return the operation that starts, pauses or stops one campaign."""
+def _status(
+    verb: str, status: Literal["running", "paused", "stopped", "hidden"], summary: str
+) -> Operation:
+    """Return the operation that starts, pauses, stops or hides one campaign."""
     handler = handlers.set_status(status)
     return campaign_operation(
         f"{verb}_campaign", "POST", f"/{verb}", handler, summary, if_match=True
@@ -171,11 +180,12 @@ _CAMPAIGNS = (
         "GET",
         "/v1/campaigns",
         handlers.list_campaigns,
-        "List every campaign that the key is for.",
-        (Success(200, "Every campaign.", protocol.CampaignList),),
+        "List the campaigns that the key is for, without those that are hidden.",
+        (Success(200, "The campaigns.", protocol.CampaignList),),
         "Campaigns",
         scope="read",
         each_campaign=True,
+        query=CampaignsQuery,
     ),
     campaign_operation(
         "get_campaign", "GET", "", handlers.get_campaign, "Read how a campaign is set."
@@ -186,6 +196,7 @@ _CAMPAIGNS = (
         "",
         handlers.patch_campaign,
         "Change a running campaign.",
+        answers=(AS_IT_IS, REFITTING),
         request=protocol.CampaignPatch,
         if_match=True,
         example={"reward_window": 1209600, "explore": 0.01},
@@ -193,12 +204,14 @@ _CAMPAIGNS = (
     _status("start", "running", "Start a campaign, or let it go on."),
     _status("pause", "paused", "Pause a campaign: it decides nothing and takes feedback."),
     _status("stop", "stopped", "Stop a campaign: it decides nothing and takes feedback."),
+    _status("hide", "hidden", "Stop a campaign and leave it out of lists; nothing of it is lost."),
     campaign_operation(
         "refit_campaign",
         "POST",
         "/refit",
         handlers.refit_campaign,
         "Let the policy read the whole log again.",
+        answers=(REFITTING,),
         if_match=True,
     ),
     campaign_operation(

@@ -117,7 +117,7 @@ async def readyz(context: RequestContext) -> Response:
 
 async def metrics(context: RequestContext) -> Response:
     """Return every metric."""
-    return Response(200, context.state.metrics.text(), media=CONTENT_TYPE_LATEST.encode())
+    return Response(200, await context.state.metrics.text(), media=CONTENT_TYPE_LATEST.encode())
 
 
 async def openapi(context: RequestContext) -> Response:

@@ -100,10 +100,13 @@ def verified(
 
 
 def find_damage(
-    rows: Iterable[StoredRow], kept: Iterable[KeptLink], end: bytes
+    rows: Iterable[StoredRow], kept: Iterable[KeptLink], end: bytes | None, start: KeptLink = START
 ) -> Iterator[str | None]:
-    """Check a whole stream: yield a sentence for each thing that is damaged, None for the rest."""
-    chain, links, sound = Chain(), iter(kept), START.seq
+    """Check a whole stream: yield a sentence for each thing that is damaged, None for the rest.
+
+    Or a part of it: after the link `start`, and without an `end` where that is archived.
+    """
+    chain, links, sound = Chain(start), iter(kept), start.seq
     expected = next(links, None)
     for row in rows:
         yield _damage_of(row)
@@ -115,7 +118,7 @@ def find_damage(
         elif found is not None and (expected is None or expected.number > found.number):
             yield f"the link of record {row.seq} is missing"
             sound = row.seq
-    if expected is not None or chain.link != end:
+    if expected is not None or (end is not None and chain.link != end):
         yield (
             f"the log does not end as it did: a record after {sound} "
             f"was cut off, changed, moved or added"

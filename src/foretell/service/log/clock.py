@@ -129,6 +129,24 @@ class Clock:
         return self.origin + int((log_time - self.origin) / self.scale) + 1
 
 
+class ToldClock(Clock):
+    """The clock of a past that is played: it stands at the time that it is told, until now."""
+
+    def __init__(self, scale: float) -> None:
+        """Begin at the origin of a test database that runs so many times as fast."""
+        super().__init__(scale=scale)
+        self.time = self.origin
+        """What it is told."""
+
+    def now(self) -> int:
+        """Return the time that it was told, but none that is still to come."""
+        return min(self.time, self.real_now())
+
+    def real_now(self) -> int:
+        """Return the time to which the log's own clock has come."""
+        return super().now()
+
+
 def _wall_clock() -> int:
     return time.time_ns() // 1000
 

@@ -2,6 +2,7 @@
 
 ForetellError
 ├── LogClosed      it cannot be written or read now: nothing was taken in
+├── StatesDiffer   two processes have folded the same records to different states
 ├── NoRoom         a copy cannot be written next to it
 └── DamagedFile
     └── Damaged    what is stored does not match its checksum or its chain
@@ -27,6 +28,10 @@ class LogClosed(ForetellError):
 
     action: str | None = None
     """What the policy would choose, where a decision could not be written."""
+
+
+class StatesDiffer(ForetellError):
+    """Two processes have folded the same records to different states: one of them is wrong."""
 
 
 class NoRoom(ForetellError):

@@ -70,9 +70,8 @@ class MemoryLog(MemoryReader):
         return self._stamps.clock.scale
 
     @property
-    def shared(self) -> bool:
-        """Whether other processes may write the same log: none may."""
-        return False
+    def sharing(self) -> None:
+        """How the fold is shared with others that write the log: nobody else can."""
 
     async def append(self, drafts: Sequence[Draft]) -> list[Written]:
         """Write records, in order, after others had their turn."""
@@ -219,6 +218,10 @@ class MemoryLog(MemoryReader):
     def gauges(self) -> LogGauges:
         """Return the numbers that operators watch."""
         return LogGauges(0, self._commits, 0.0, self._stamps.clock.ahead_seconds)
+
+    async def stored_bytes(self) -> int:
+        """Return how many bytes the bodies of the records have."""
+        return sum(len(row.body) for row in self.content.rows)
 
     def condition(self) -> LogCondition:
         """Return who writes the log: this process alone."""

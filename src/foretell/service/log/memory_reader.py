@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from foretell.service.log.archives import ArchivedRange
 from foretell.service.log.chain import START, KeptLink, find_damage, verified
 from foretell.service.log.errors import Damaged
 from foretell.service.log.protocol import LogCheck, SavedState, UnitAction
@@ -140,6 +141,10 @@ class MemoryReader:
     async def configurations(self, campaign: int) -> list[Record]:
         """Return the records of a campaign that are about no decision, in order."""
         return [self._record(seq) for seq in self._configurations.get(campaign, [])]
+
+    async def archives(self) -> list[ArchivedRange]:
+        """Return nothing: only what is in PostgreSQL is archived."""
+        return []
 
     async def campaigns(self) -> list[int]:
         """Return the numbers of all campaigns, in order."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 
 from foretell.errors import InvalidInput, MissingExtra
 from foretell.service.database_address import is_address
+from foretell.service.log.archives import Archiver
+from foretell.service.log.clock import Clock
 from foretell.service.log.errors import FULL, NoRoom
+from foretell.service.log.moving import Moved, move_log
 from foretell.service.log.protocol import Log, LogReader
 from foretell.service.log.sqlite.driver_errors import driver_errors_wrapped
 from foretell.service.log.sqlite.lock import Lock, refuse_used_file
 from foretell.service.log.sqlite.log import SqliteLog, open_sqlite_reader
+from foretell.service.log.sqlite.moving_file import FileSource, FileTarget
 from foretell.service.log.sqlite.restore import (
     back_up,
     check_copy,
@@ -28,10 +32,12 @@ async def open_log(
     durability: str = "full",
     time_scale: float | None = None,
     vfs: str | None = None,
+    clock: Clock | None = None,
 ) -> Log:
     """Open a log, making it where there is none.
 
-    With `relaxed` durability decisions survive a crash of the process, not a power cut.
+    With `relaxed` durability decisions survive a crash of the process, not a power cut. A new file
+    may be told the time by a `clock`, where its past is played.
     """
     if is_address(location):
         refuse_relaxed(durability)
@@ -41,7 +47,8 @@ async def open_log(
         return await PostgresLog.open(location, time_scale=time_scale)
     path = _real_name(location)
     with driver_errors_wrapped(path):
-        return SqliteLog(path, relaxed=durability == "relaxed", time_scale=time_scale, vfs=vfs)
+        relaxed = durability == "relaxed"
+        return SqliteLog(path, relaxed=relaxed, time_scale=time_scale, vfs=vfs, clock=clock)
 
 
 @contextmanager
@@ -95,6 +102,33 @@ def restore_log(copy: str, location: str) -> None:
                 replace_database(staged, path)
             finally:
                 remove_staged(path)
+
+
+def copy_log(source: str, target: str, advance: Callable[[int], None] = lambda _: None) -> Moved:
+    """Move a log to another database, and seal its source; a copy that was stopped goes on."""
+    if is_address(source) or is_address(target):
+        with postgres_extra():
+            from foretell.service.log.postgres.moving_database import DatabaseSource, DatabaseTarget
+    path = _real_name(source)
+    with (
+        driver_errors_wrapped(path),
+        DatabaseSource(source) if is_address(source) else FileSource(path) as here,
+        driver_errors_wrapped(_real_name(target)),
+        DatabaseTarget(target) if is_address(target) else FileTarget(_real_name(target)) as there,
+    ):
+        return move_log(here, there, advance)
+
+
+def open_archiver(location: str) -> AbstractAsyncContextManager[Archiver]:
+    """Open what takes old partitions out of a log in PostgreSQL."""
+    if not is_address(location):
+        raise InvalidInput(
+            f"{location!r} is a file, which has no partitions: foretell archive is for a log in "
+            f"PostgreSQL"
+        )
+    with postgres_extra():
+        from foretell.service.log.postgres.partition_archiver import open_partition_archiver
+    return open_partition_archiver(location)
 
 
 def refuse_relaxed(durability: str) -> None:

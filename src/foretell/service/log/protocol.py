@@ -22,6 +22,8 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol, TypeAlias
 
 from foretell.errors import DamagedFile
+from foretell.service.log.archives import ArchivedRange
+from foretell.service.log.sharing import FoldSharing
 from foretell.service.model.events import (
     AnyEvent,
     Decided,
@@ -72,13 +74,19 @@ class Duplicate(NamedTuple):
     earlier: Record
 
 
+class ClaimedInArchive(NamedTuple):
+    """Nothing was written: a record that is archived has claimed the same."""
+
+    seq: int
+
+
 class Taken(NamedTuple):
     """Nothing was written: the unit was given its n-th action by another decision."""
 
     earlier: UnitAction
 
 
-Written: TypeAlias = Accepted | Duplicate | Taken
+Written: TypeAlias = Accepted | Duplicate | ClaimedInArchive | Taken
 
 
 class Tail(NamedTuple):
@@ -106,6 +114,8 @@ class LogGauges(NamedTuple):
     commit_seconds: float
     clock_ahead_seconds: float
     """How far the wall clock is ahead of log time, while log time does not follow its step."""
+    tail_lag_seconds: float = 0.0
+    """How far the complete part of the log is behind its head: others may still write below it."""
 
 
 class LogCondition(NamedTuple):
@@ -148,6 +158,9 @@ class LogReader(Protocol):
 
     async def configurations(self, campaign: int) -> list[Record]:
         """Return the records of a campaign that are about no decision, in order."""
+
+    async def archives(self) -> list[ArchivedRange]:
+        """Return what was archived, in order."""
 
     async def campaigns(self) -> list[int]:
         """Return the numbers of all campaigns, in order."""
@@ -207,8 +220,8 @@ class Log(LogReader, Protocol):
         """How many times as fast as the machine's clock log time runs: 1, but in a test."""
 
     @property
-    def shared(self) -> bool:
-        """Whether other processes may write the same log at the same time."""
+    def sharing(self) -> FoldSharing | None:
+        """How the fold is shared with others that write the log; None where nobody else can."""
 
     @property
     def restores(self) -> int:
@@ -243,7 +256,10 @@ class Log(LogReader, Protocol):
         """
 
     async def save_state(self, campaign: int, state: SavedState) -> None:
-        """Keep a state; the head moves to its position at least, and is made durable with it."""
+        """Keep a state; the head moves to its position at least, and is made durable with it.
+
+        Raises `StatesDiffer` where another process has kept a different one for its position.
+        """
 
     async def erase(self, campaign: int, unit: bytes) -> int:
         """Forget which decisions belong to a unit, and their contexts; return their number."""
@@ -268,6 +284,9 @@ class Log(LogReader, Protocol):
 
     def gauges(self) -> LogGauges:
         """Return the numbers that operators watch."""
+
+    async def stored_bytes(self) -> int:
+        """Return how much room the log takes where it is stored, side tables and journal too."""
 
     def condition(self) -> LogCondition:
         """Return who writes the log, and what it survives, as far as it was last known."""

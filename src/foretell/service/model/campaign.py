@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from foretell.evaluation.reading import Reader
 from foretell.service.model.counters import UNCOUNTED, Counted
 from foretell.service.model.decision_cache import DecisionCache
 from foretell.service.model.delivered import delivered_once, unread
@@ -37,11 +38,14 @@ from foretell.service.model.imported_rows import ImportedRows
 from foretell.service.model.learner import Learner
 from foretell.service.model.open_reward import OpenReward, open_reward
 from foretell.service.model.outcome import Closed, Outcome, Rules
+from foretell.service.model.refit_columns import RefitColumns
 from foretell.service.model.reward_total import RewardTotal
 from foretell.service.model.running import LastRefit, Running
 
-FOLD_VERSION = 7
+FOLD_VERSION = 8
 """Changes when the same log gives another state: then every campaign is refit at its next start."""
+STAGES_OF_COLUMNS = 2
+"""Stages of a campaign whose decisions are columns: a signal and a reward."""
 NEVER = 2**63
 """A seq that never comes."""
 IN_TURN = -1
@@ -102,6 +106,9 @@ class Campaign(Learner):
         """The stages whose decisions have a turn: a window that closes, or a place in a stream."""
         self.cache = DecisionCache(stages)
         self._next: list[Running | None] = [None] * stages
+        nothing: Outcome = (None,) * stages
+        self._unseen = None if self.corrects else _View(nothing, nothing, 0, UNCOUNTED, None)
+        """A decision of which nothing has come, and no window is closed."""
         self._next_due = 0
         """Nothing is due below this seq; 0 where that is not known."""
 
@@ -209,7 +216,7 @@ class Campaign(Learner):
 
     def _close(self, stage: int, running: Running) -> None:
         """Let the turn of a decision come at a stage."""
-        before = self._view(running)
+        before = self._known(running)
         self.cursors[stage] += 1
         self.passed[stage] = running.number
         self._next[stage] = None
@@ -217,6 +224,7 @@ class Campaign(Learner):
 
     def _decide(self, number: int, event: Decided) -> None:
         running = self.cache.add(Running(self.rules, number, self.decided, event))
+        running.view = self._unseen
         self.play(running, event.propensity)
         if self.decided in self.cursors:
             self._next_due = 0
@@ -228,7 +236,7 @@ class Campaign(Learner):
         if running is None:
             self.counters.count("parked")
             return
-        before = self._view(running)
+        before = self._known(running)
         unmatched, was_void = running.reward.unmatched, running.void
         running.add(record, self.last_refit)
         if not self.rules.stages[0].waits:
@@ -237,11 +245,19 @@ class Campaign(Learner):
         self.count_feedback(record, event)
         if running.void and not was_void:
             self.void(running, read=not self.undoes and _was_read(running, after.delivered))
-        self.counters.count("parked", running.reward.unmatched - unmatched)
-        self.counters.count("late", running.is_late(record))
+        if running.reward.unmatched != unmatched:
+            self.counters.count("parked", running.reward.unmatched - unmatched)
+        if running.is_late(record):
+            self.counters.count("late")
+
+    def _known(self, running: Running) -> _View:
+        """Return a decision as it was last seen: nothing has changed it since then."""
+        known: _View | None = running.view
+        return self._view(running) if known is None else known
 
     def _view(self, running: Running) -> _View:
-        closed = tuple(running.rank < cursor for cursor in self.cursors)
+        rank = running.rank
+        closed = tuple([rank < cursor for cursor in self.cursors])
         outcome = running.outcome(closed)
         counted = self.counted(running, outcome)
         if self.undoes:
@@ -257,11 +273,12 @@ class Campaign(Learner):
 
     def _move(self, running: Running, before: _View, now: int) -> _View:
         """Move a decision from what it was to what it is, for the policy and the counters."""
-        after = self._view(running)
+        after = running.view = self._view(running)
         self.deliver(running, before.delivered, after.delivered)
         self.deliver_open(before.open_reward, after.open_reward)
         self.count_outcome(running, before.counted, after.counted, now)
-        self.counters.count("revisions", after.unread - before.unread)
+        if after.unread != before.unread:
+            self.counters.count("revisions", after.unread - before.unread)
         return after
 
     @classmethod
@@ -314,6 +331,15 @@ class Campaign(Learner):
             self.void(running, read=False)
         self.counters.count("parked", running.reward.unmatched)
         return len(feedback)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether a refit may read many decisions at a time: not where open ones are counted."""
+        return not self.corrects and len(self.rules.stages) == STAGES_OF_COLUMNS
+
+    def refit_columns(self, columns: RefitColumns, reader: Reader | None = None) -> None:
+        """Read the decisions that were added to columns, as `refit_one` reads each of them."""
+        self.decided += columns.take(self.cursors, self.passed, self.decided, reader)
 
     def end_refit(self, position: int, parked: int = 0) -> None:
         """End a refit, after every decision was given to `refit_one`.

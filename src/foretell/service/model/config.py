@@ -59,7 +59,7 @@ def new_config(new: NewCampaign, seed: int) -> CampaignConfig:
 
 def refuse_stopped(config: CampaignConfig) -> None:
     """Refuse to change a campaign that is stopped."""
-    if config.status == "stopped":
+    if config.ended:
         raise Conflict(
             f"the campaign {config.name!r} is stopped, for good, and is not changed any more: "
             f"make another"
@@ -68,7 +68,7 @@ def refuse_stopped(config: CampaignConfig) -> None:
 
 def why_not_deciding(config: CampaignConfig) -> str:
     """Return why a campaign that does not run decides nothing, and what to do."""
-    if config.status == "stopped":
+    if config.ended:
         return f"the campaign {config.name!r} is stopped, for good: make another to decide"
     status = "a draft" if config.status == "draft" else config.status
     return f"the campaign {config.name!r} is {status}: start it to decide"

@@ -20,7 +20,7 @@ import numpy as np
 from foretell.service.model.arrivals import Arrival, Arrivals, bin_of
 from foretell.service.model.running import Running
 from foretell.service.model.stretches import CELL, Stretches
-from foretell.types import Ints
+from foretell.types import Bools, Ints
 
 COUNTS = (
     "decisions",
@@ -35,6 +35,8 @@ COUNTS = (
 """What is counted over all time, in the order of `Counters.counts`."""
 LATEST = ("decision", "signal", "reward")
 """What has a latest time, in the order of `Counters.latest`."""
+_COUNT = {name: index for index, name in enumerate(COUNTS)}
+_LATEST = {name: index for index, name in enumerate(LATEST)}
 _SQUARE_SHIFT = 30  # a square of grains, in grains again
 
 
@@ -91,11 +93,11 @@ class Counters:
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to one of `COUNTS`."""
-        self.counts[COUNTS.index(name)] += by
+        self.counts[_COUNT[name]] += by
 
     def note(self, name: str, recorded_at: int) -> None:
         """Note when one of `LATEST` was recorded."""
-        index = LATEST.index(name)
+        index = _LATEST[name]
         self.latest[index] = max(self.latest[index], recorded_at)
 
     @property
@@ -128,7 +130,8 @@ class Counters:
         """Count a decision under what it has come to, in place of what it was before."""
         if before == after:
             return
-        self.count("clipped", after.clipped - before.clipped)
+        if after.clipped != before.clipped:
+            self.count("clipped", after.clipped - before.clipped)
         mode, action = decision.mode, decision.action
         stretch = self.stretches.index(decision.decided_at)
         same_signal = before.signal == after.signal
@@ -156,6 +159,23 @@ class Counters:
         square = grains * grains + (1 << _SQUARE_SHIFT - 1) >> _SQUARE_SHIFT
         self.total[action, signal, 1:] += (sign, sign * grains, sign * square)
         self.stretches.reward(stretch, mode, action, signal, sign, grains, square)
+
+    def add_outcomes(
+        self,
+        decided_at: Ints,
+        mode: Ints,
+        action: Ints,
+        signal: Ints,
+        seen: Bools,
+        paid: Bools,
+        grains: Ints,
+    ) -> None:
+        """Count many decisions that were not counted before; those `seen` have a settled signal."""
+        square = grains * grains + (1 << _SQUARE_SHIFT - 1) >> _SQUARE_SHIFT
+        cell = np.stack([seen, paid, grains, square * paid], axis=1).astype(np.int64)[seen]
+        action, signal = action[seen], signal[seen]
+        np.add.at(self.total, (action, signal), cell)
+        self.stretches.add_outcomes(decided_at[seen], mode[seen], action, signal, cell)
 
     def copy(self) -> Counters:
         """Return a copy, which stays as it is while these go on."""

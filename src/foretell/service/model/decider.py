@@ -1,14 +1,9 @@
 """The decider: chooses an action with its exact propensity, fast enough for a service.
 
-What a policy would play is a table of shares, made for one state and one eligible set. A table
-that is cheap to make is made for every decision; an expensive one is kept for a while, so that
-making tables takes a small part of the time. A decision is drawn from the table, so its share in
-the table is its propensity, exactly, however old the table is.
-
-Many policies would play an action of which they know nothing again and again, until its first
-signal comes: an action added to a running campaign would get all traffic for as long as a window
-is open. So the actions without feedback get an even share of the decisions at most, and the rest
-goes to the others, as the policy would play them alone.
+A choice is drawn from a table of what the policy ranks its actions by (`value_table`). A table that
+is cheap to make and has no draws is made for every decision; another one is kept for a while, so
+that making tables takes a small part of the time. Where making one takes long, somebody else makes
+it in a thread (`foretell.service.engine.table_maker`), and choices go on with the one before.
 """
 
 from __future__ import annotations
@@ -18,58 +13,41 @@ import struct
 import time
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from foretell.policies.draw import share_writer
-from foretell.policies.verbs import has, indices, weights
+from foretell.policies.state import leaves
+from foretell.policies.verbs import draw_values, has, ignores, play, value_verb_of
 from foretell.protocol import Mode
 from foretell.service.model.overlay import Overlay
-from foretell.types import Bools, Floats
+from foretell.service.model.value_table import (
+    MAX_SETS,
+    Basis,
+    Eligible,
+    ValueTable,
+    Writer,
+    make_table,
+    serves_every_set,
+)
+from foretell.types import Bools
 
-TABLE_DRAWS = 32
-"""Choices in the table of a policy that samples."""
 CHEAP_SECONDS = 0.0005
-"""A table that takes less time to make is made for every decision."""
+"""A table without draws that takes less time to make is made for every decision."""
+SLOW_SECONDS = 0.001
+"""A table that takes more time is made in a thread."""
 KEEP_FACTOR = 40
-"""An expensive table is kept for at least so many times the time that it took."""
-MAX_TABLES = 256
-"""Eligible sets whose tables are kept."""
+"""A table is kept for at least so many times the time that it took."""
+LARGE_SIZE, LARGE_DRAWN_SIZE = 100, 1000
+"""Actions times signals from which on a first table is made in a thread; the latter of draws."""
+LARGE_BYTES = 1 << 20
+"""Bytes of a state from which on it is copied in a thread."""
+EVERY_SET = b""
+"""The key of a table that serves every eligible set."""
 
 _WORDS = struct.Struct(">3Q")
 _GRAIN = 2.0**-53
 _UNUSED = np.random.Generator(np.random.SFC64(0))
-
-ShareWriter = Callable[[Any, int, Bools, np.random.Generator, int, Floats], None]
-"""Writes the shares of a state into an array."""
-
-
-class Eligible(NamedTuple):
-    """The actions that can be chosen."""
-
-    mask: Bools
-    actions: list[int]
-    bits: bytes
-
-    @classmethod
-    def of(cls, mask: Bools) -> Eligible:
-        """Return the eligible actions of a mask."""
-        return cls(mask, np.flatnonzero(mask).tolist(), np.packbits(mask).tobytes())
-
-
-class ShareTable(NamedTuple):
-    """What a policy would play, given what it knew at a position of the log."""
-
-    shares: list[float]
-    cumulative: list[float]
-    """Sums of the shares up to each action."""
-    position: int
-    """The position in the log up to which the policy had read."""
-    revision: int
-    made_at: float
-    took: float
 
 
 class Choice(NamedTuple):
@@ -87,14 +65,22 @@ class Decider:
     def __init__(self, seed: int) -> None:
         """Choose by the campaign's seed."""
         self.seed = seed
-        self.compiled: dict[type, ShareWriter] = {}
-        """Compiled functions that write shares, by the type of the state."""
-        self._tables: OrderedDict[bytes, ShareTable] = OrderedDict()
+        self.compiled: dict[type, Writer] = {}
+        """Compiled functions that write values or shares, by the type of the state."""
+        self.making: dict[bytes, Any] = {}
+        """The keys of the tables that somebody else is making, each with who does."""
+        self.forgot = 0
+        """How often the tables were dropped: one that was begun before is of no use."""
+        self._choosable: Bools | None = None
+        self._tables: OrderedDict[bytes, ValueTable] = OrderedDict()
+        self._took: float | None = None
+        """How long the last table took."""
+        self._bytes = 0
 
     def choose(self, overlay: Overlay, eligible: Eligible, nonce: int) -> Choice:
         """Choose for the next round, by the policy, for exploration or as a holdout.
 
-        Everything random comes from the nonce.
+        Everything random comes from the nonce, but for a table that was drawn before.
         """
         campaign = overlay.campaign
         explore, holdout = campaign.config.explore, campaign.config.holdout
@@ -104,66 +90,90 @@ class Decider:
             action = eligible.actions[int(drawn * count)]
             return Choice(action, 1.0 / count, "holdout", campaign.position)
         table = self._table(overlay, eligible, nonce)
+        shares = table.shares_of(eligible)
         mode: Mode = "explore" if explored < explore else "policy"
         if mode == "explore":
-            action = eligible.actions[int(drawn * count)]
+            index = int(drawn * count)
         else:
-            action = bisect_right(table.cumulative, drawn * table.cumulative[-1])
-        propensity = explore / count + (1.0 - explore) * table.shares[action]
-        return Choice(action, propensity, mode, table.position)
+            index = bisect_right(shares.cumulative, drawn * shares.cumulative[-1])
+        propensity = explore / count + (1.0 - explore) * shares.shares[index]
+        return Choice(eligible.actions[index], propensity, mode, table.position)
 
-    def _table(self, overlay: Overlay, eligible: Eligible, nonce: int) -> ShareTable:
-        table = self._tables.get(eligible.bits)
-        now = time.perf_counter()
-        if table is not None and table.took >= CHEAP_SECONDS:
-            known = overlay.campaign.position
-            same = table.position == known and table.revision == overlay.revision
-            if same or now < table.made_at + KEEP_FACTOR * table.took:
-                return table
-        worked = time.thread_time()
-        shares = self._shares(overlay, eligible.mask, nonce)
-        # while the machine is busy with others, a thread only waits
-        took = min(time.perf_counter() - now, time.thread_time() - worked)
-        table = ShareTable(
-            shares.tolist(),
-            np.cumsum(shares).tolist(),
-            overlay.position,
-            overlay.revision,
-            now,
-            took,
-        )
-        self._tables[eligible.bits] = table
-        self._tables.move_to_end(eligible.bits)
-        if len(self._tables) > MAX_TABLES:
-            self._tables.popitem(last=False)
+    def _table(self, overlay: Overlay, eligible: Eligible, nonce: int) -> ValueTable:
+        """Return the table to choose from; make one where there is none, or an old one."""
+        key = self.key(overlay, eligible)
+        table = self._tables.get(key)
+        if table is not None and (key in self.making or self.is_fresh(overlay, table)):
+            return table
+        table = self.make(self.basis(overlay), eligible, nonce)
+        self.keep(key, table)
         return table
 
-    def _shares(self, overlay: Overlay, mask: Bools, nonce: int) -> Floats:
-        shares = self._write(overlay, mask, nonce)
-        unknown = overlay.campaign.actions_without_feedback() & mask
-        others = mask & ~unknown
-        even, taken = unknown.sum() / mask.sum(), shares[unknown].sum()
-        if others.any() and taken > even:
-            rest = self._write(overlay, others, nonce)
-            shares = np.where(unknown, shares * even / taken, rest * (1.0 - even))
-        return shares
+    def key(self, overlay: Overlay, eligible: Eligible) -> bytes:
+        """Return what a table for an eligible set is kept under."""
+        return EVERY_SET if serves_every_set(overlay.campaign.state) else eligible.bits
 
-    def _write(self, overlay: Overlay, mask: Bools, nonce: int) -> Floats:
-        state = overlay.state()
-        shares = np.empty(mask.size)
-        write = self.compiled.get(type(state)) or share_writer(state)
-        write(state, overlay.t, mask, self._rng(state, nonce), TABLE_DRAWS, shares)
-        return shares
+    def find(self, key: bytes) -> ValueTable | None:
+        """Return the table that is kept under a key."""
+        return self._tables.get(key)
 
-    def _rng(self, state: Any, nonce: int) -> np.random.Generator:
-        """Return the generator of a table; a policy whose shares have a formula does not use it."""
-        if has(indices, state) or has(weights, state):
-            return _UNUSED
+    def is_fresh(self, overlay: Overlay, table: ValueTable) -> bool:
+        """Return whether a table is still to be used."""
+        known = overlay.campaign.position
+        if table.position == known and table.revision == overlay.revision:
+            return True
+        if table.took < CHEAP_SECONDS and table.values.shape[1] == 1:
+            return False
+        return time.perf_counter() < table.made_at + KEEP_FACTOR * table.took
+
+    def is_slow(self, overlay: Overlay) -> bool:
+        """Return whether making a table takes longer than others should wait."""
+        state = overlay.campaign.state
+        if self._took is None:
+            config = overlay.campaign.config
+            large = LARGE_DRAWN_SIZE if has(draw_values, state) else LARGE_SIZE
+            self._bytes = 0 if ignores(play, state) else _bytes_of(state)
+            if len(config.actions) * len(config.signals) >= large:
+                return True
+        return self._bytes >= LARGE_BYTES or (self._took or 0.0) > max(SLOW_SECONDS, CHEAP_SECONDS)
+
+    def basis(self, overlay: Overlay) -> Basis:
+        """Return what a table is made from now; the state must not change meanwhile."""
+        unknown = overlay.campaign.actions_without_feedback
+        return Basis(overlay.state(), overlay.t, unknown, overlay.position, overlay.revision)
+
+    def make(self, basis: Basis, eligible: Eligible, nonce: int) -> ValueTable:
+        """Make a table, which is not kept yet; in any thread."""
+        state = basis.state
+        rows = eligible.mask
+        if serves_every_set(state):
+            rows = self._choosable if self._choosable is not None else np.ones(rows.size, np.bool_)
+        now, worked = time.perf_counter(), time.thread_time()
+        rng = _UNUSED if value_verb_of(type(state)) is not None else self._rng(nonce)
+        table = make_table(basis, rows, rng, self.compiled.get(type(state)))
+        # while the machine is busy with others, a thread only waits
+        took = min(time.perf_counter() - now, time.thread_time() - worked)
+        table.made_at, table.took = now, took
+        return table
+
+    def keep(self, key: bytes, table: ValueTable) -> None:
+        """Keep a table, and choose from it from now on."""
+        self._took = table.took
+        self._tables[key] = table
+        self._tables.move_to_end(key)
+        if len(self._tables) > MAX_SETS:
+            self._tables.popitem(last=False)
+
+    def _rng(self, nonce: int) -> np.random.Generator:
+        """Return the generator of a table."""
         return np.random.Generator(np.random.SFC64(np.random.SeedSequence((self.seed, nonce))))
 
-    def forget(self) -> None:
-        """Drop every table, because the state was replaced."""
+    def forget(self, choosable: Bools | None = None) -> None:
+        """Drop every table, because the state was replaced, or other actions can be chosen."""
         self._tables.clear()
+        self._choosable = choosable
+        self._took = None
+        self.forgot += 1
 
     def _uniforms(self, nonce: int) -> tuple[float, float, float]:
         """Return the random numbers of a decision."""
@@ -171,3 +181,7 @@ class Decider:
             hashlib.blake2b(b"%d/%d" % (self.seed, nonce), digest_size=24).digest()
         )
         return (first >> 11) * _GRAIN, (second >> 11) * _GRAIN, (third >> 11) * _GRAIN
+
+
+def _bytes_of(state: Any) -> int:
+    return sum(value.nbytes for _, value in leaves(state) if isinstance(value, np.ndarray))

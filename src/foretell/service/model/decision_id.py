@@ -7,7 +7,6 @@ too: whoever finds a secret out that is retired can date no id after its retirem
 
 from __future__ import annotations
 
-import base64
 import binascii
 import hashlib
 import hmac
@@ -22,7 +21,9 @@ _FORM = struct.Struct(">BIIdQ")
 LAST_SECRET = 255
 """The largest number of a secret: it is one byte of an id."""
 _SIGNATURE = 17  # bytes: with the 25 before them an id is 56 characters, without padding
-_LENGTH = (_FORM.size + _SIGNATURE) * 4 // 3
+_SIZE = _FORM.size + _SIGNATURE
+_TO_URL = bytes.maketrans(b"+/", b"-_")
+_FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 
 class Secrets(dict[int, bytes]):
@@ -58,10 +59,8 @@ class Secrets(dict[int, bytes]):
 
     def read(self, text: str) -> Token | None:
         """Return what a decision id says; None for one that this service does not give."""
-        token = read_decision_id(text, self)
-        if token is None or self.signer(token.number) != base64.urlsafe_b64decode(text[:4])[0]:
-            return None
-        return token
+        secret_id, token = _read(text, self)
+        return token if token is not None and self.signer(token.number) == secret_id else None
 
 
 UNKNOWN_ID = (
@@ -84,7 +83,7 @@ class Token(NamedTuple):
 def sign_decision_id(token: Token, secret_id: int, secret: bytes) -> str:
     """Return the decision id of a token."""
     body = _FORM.pack(secret_id, *token)
-    return base64.urlsafe_b64encode(body + _signature(body, secret)).decode()
+    return _encoded(body + _signature(body, secret)).decode("ascii")
 
 
 def read_decision_id(text: str, secrets: Mapping[int, bytes]) -> Token | None:
@@ -97,19 +96,31 @@ def read_decision_id(text: str, secrets: Mapping[int, bytes]) -> Token | None:
     >>> read_decision_id(text, {0: b"another"}) is read_decision_id("forged", {}) is None
     True
     """
-    if len(text) != _LENGTH:
-        return None
+    return _read(text, secrets)[1]
+
+
+def _read(text: str, secrets: Mapping[int, bytes]) -> tuple[int, Token | None]:
+    """Return the number of the secret that a decision id names, and what it says if that signed it.
+
+    Whoever decodes it is lenient: what would not be encoded so again is refused.
+    """
     try:
-        content = base64.urlsafe_b64decode(text)
+        sent = text.encode("ascii")
+        content = binascii.a2b_base64(sent.translate(_FROM_URL))
     except (ValueError, binascii.Error):
-        return None
-    body, signature = content[: _FORM.size], content[_FORM.size :]
-    if len(body) != _FORM.size or base64.urlsafe_b64encode(content).decode() != text:
-        return None
+        return -1, None
+    if len(content) != _SIZE or _encoded(content) != sent:
+        return -1, None
+    body = content[: _FORM.size]
     secret = secrets.get(body[0])
-    if secret is None or not hmac.compare_digest(_signature(body, secret), signature):
-        return None
-    return Token(*_FORM.unpack(body)[1:])
+    if secret is None or not hmac.compare_digest(_signature(body, secret), content[_FORM.size :]):
+        return -1, None
+    secret_id, *token = _FORM.unpack(body)
+    return secret_id, Token(*token)
+
+
+def _encoded(content: bytes) -> bytes:
+    return binascii.b2a_base64(content, newline=False).translate(_TO_URL)
 
 
 def _signature(body: bytes, secret: bytes) -> bytes:

@@ -8,6 +8,7 @@ delivered before stays, until the next refit.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import NamedTuple
 
 from foretell.policies.capabilities import learns_from_signals
@@ -32,7 +33,8 @@ class Capabilities(NamedTuple):
 
 
 def capabilities_of(spec: Spec, problem: Problem) -> Capabilities:
-    """Find out by trying the policy on a state without any feedback."""
+    """Find out by trying the policy on a state without any feedback; two actions are enough."""
+    problem = dataclasses.replace(problem, actions=min(problem.actions, 2))
     state = start(spec, problem)
     undoes_rewards = has(uncredit, state)
     undoes = undoes_rewards and has(unobserve, state) and not entry(spec).stream

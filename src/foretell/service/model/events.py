@@ -117,6 +117,11 @@ class CampaignConfig(Struct, array_like=True, frozen=True):
     """The earlier logs that its policy knows."""
 
     @property
+    def ended(self) -> bool:
+        """Whether it is stopped for good."""
+        return self.status in ("stopped", "hidden")
+
+    @property
     def signal_silence(self) -> Silence:
         """What silence means at the early signal; only that of a reward can be corrected for."""
         return "unknown" if self.signal_stage.silence == "unknown" else "default"
@@ -276,6 +281,23 @@ class Imported(LogEvent, frozen=True, tag=8):
     by: Author | None = None
 
 
+class SessionOpened(LogEvent, frozen=True, tag=9):
+    """A browser was signed in with a key; what it holds to prove it is not here."""
+
+    digest: bytes
+    """That of the session, which the browser alone has."""
+    key: str
+    """The id of the key that was shown."""
+    until: int
+    """Seconds of the wall clock since 1970 from which on it is not valid."""
+
+
+class SessionClosed(LogEvent, frozen=True, tag=10):
+    """A browser was signed out."""
+
+    digest: bytes
+
+
 AnyEvent: TypeAlias = (
     Configured
     | Decided
@@ -286,6 +308,8 @@ AnyEvent: TypeAlias = (
     | SecretMade
     | SecretWithdrawn
     | Imported
+    | SessionOpened
+    | SessionClosed
 )
 
 encode_event = msgspec.msgpack.Encoder().encode

@@ -104,7 +104,19 @@ class Keyring:
 
     def find(self, key_id: str) -> KeyMade | None:
         """Find a key by its id."""
-        return next((held.event for held in self._keys.values() if held.event.id == key_id), None)
+        held = self._held(key_id)
+        return None if held is None else held.event
+
+    def caller(self, key_id: str) -> Caller | None:
+        """Return who uses a key that was shown before, and note its use; None if it is revoked."""
+        held = self._held(key_id)
+        if held is None:
+            return None
+        self._used.add(key_id)
+        return held.caller
+
+    def _held(self, key_id: str) -> _Held | None:
+        return next((held for held in self._keys.values() if held.event.id == key_id), None)
 
     def identify(self, key: str) -> Caller | None:
         """Return who sends a key, which may have expired; None for one that was not made.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from foretell.policies.registry import start
-from foretell.policies.state import grow
+from foretell.policies.state import grow, learning_view
 from foretell.policies.verbs import (
     credit,
     drawn,
@@ -47,19 +47,28 @@ class Learner:
         self.imported = sum(one.decisions for one in config.history)
         """Rounds of its policy before its own first: those of the imported histories."""
         self.scale = RewardScale("bounded", *config.reward_range)
-        self.state: Any = start(self.spec, campaign_problem(config))
+        self.learn_into(start(self.spec, campaign_problem(config)))
         self.counters = Counters(len(config.actions), len(config.signals))
         self.ledger = ValidityLedger(len(config.actions), len(config.signals))
         self.blind, self.undoes_rewards, self.undoes = capabilities_of(
             self.spec, campaign_problem(config)
         )
 
+    def learn_into(self, state: Any) -> None:
+        """Go on with a state."""
+        self.state = state
+        self.learning = learning_view(state)
+        """The same memory, as verbs that learn read it fastest."""
+        self.weighs, self.unplays = has(drawn, state), has(unplay, state)
+        """Whether the policy must be told how likely a decision was, and of one never shown."""
+
     def configure(self, config: CampaignConfig) -> None:
         """Take a configuration with the same policy and rewards, and actions or signals added."""
         old, self.config = self.config, config
         if len(config.actions) > len(old.actions) or len(config.signals) > len(old.signals):
             self.spec = campaign_spec(config)
-            self.state = grow(self.spec, self.state, len(old.actions), campaign_problem(config))
+            problem = campaign_problem(config)
+            self.learn_into(grow(self.spec, self.state, len(old.actions), problem))
             self.counters.grow(len(config.actions), len(config.signals))
             self.ledger.grow(len(config.actions), len(config.signals))
 
@@ -68,32 +77,31 @@ class Learner:
 
         They are the policy's alone: nothing of them is counted.
         """
-        weighs = has(drawn, self.state)
         columns = (column.tolist() for column in rows)
         for t, (action, signal, reward, propensity, _) in enumerate(
             zip(*columns, strict=True), first
         ):
-            play(self.state, t, action)
-            if weighs:
-                drawn(self.state, t, action, propensity)
-            observe(self.state, t, action, signal)
+            play(self.learning, t, action)
+            if self.weighs:
+                drawn(self.learning, t, action, propensity)
+            observe(self.learning, t, action, signal)
             if not math.isnan(reward):
-                credit(self.state, t, action, signal, self._unit(reward))
+                credit(self.learning, t, action, signal, self._unit(reward))
 
     def play(self, running: Running, propensity: float) -> None:
         """Let the policy know a decision, and how likely it was, exploration and all."""
         t = self.imported + running.rank
-        play(self.state, t, running.action)
-        if has(drawn, self.state):
-            drawn(self.state, t, running.action, propensity)
-        elapse(self.state, running.decided_at // TICK)
+        play(self.learning, t, running.action)
+        if self.weighs:
+            drawn(self.learning, t, running.action, propensity)
+        elapse(self.learning, running.decided_at // TICK)
         self.counters.decide(running)
 
     def void(self, running: Running, *, read: bool) -> None:
         """Count a decision that was never shown; the policy does not wait for its signal then."""
         self.counters.void(running)
-        if not read and has(unplay, self.state):
-            unplay(self.state, self.imported + running.rank, running.action)
+        if not read and self.unplays:
+            unplay(self.learning, self.imported + running.rank, running.action)
 
     def deliver(self, running: Running, before: Outcome, after: Outcome) -> None:
         """Let the policy know an outcome in place of the one that was delivered before."""
@@ -102,14 +110,14 @@ class Learner:
         t, action = self.imported + running.rank, running.action
         old, new = before[0], after[0]
         if before[-1] is not None and old is not None:
-            uncredit(self.state, t, action, int(old), self._unit(before[-1]))
+            uncredit(self.learning, t, action, int(old), self._unit(before[-1]))
         if old != new:
             if old is not None:
-                unobserve(self.state, t, action, int(old))
+                unobserve(self.learning, t, action, int(old))
             if new is not None:
-                observe(self.state, t, action, int(new))
+                observe(self.learning, t, action, int(new))
         if after[-1] is not None and new is not None:
-            credit(self.state, t, action, int(new), self._unit(after[-1]))
+            credit(self.learning, t, action, int(new), self._unit(after[-1]))
 
     def deliver_open(self, before: OpenReward | None, after: OpenReward | None) -> None:
         """Let a policy that corrects for silence know an open reward in place of another."""
@@ -118,7 +126,7 @@ class Learner:
         for verb, known in ((unwait, before), (wait, after)):
             if known is not None:
                 reward = 0.0 if known.reward is None else self._unit(known.reward)
-                verb(self.state, known.made, known.signal, known.delay, reward, known.closed)
+                verb(self.learning, known.made, known.signal, known.delay, reward, known.closed)
 
     def counted(self, running: Running, outcome: Outcome) -> Counted:
         """Return what counts of a decision in the reports."""

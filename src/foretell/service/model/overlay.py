@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.policies.verbs import play
+from foretell.policies.verbs import ignores, play
 from foretell.service.model.campaign import Campaign
 
 KEEP_FACTOR = 40
@@ -29,6 +29,9 @@ class Overlay:
         self.revision = 0
         """Changes whenever the state may be another one."""
         self._under_way: dict[int, int] = {}
+        """By nonce, the action of each."""
+        self._written: dict[int, int] = {}
+        """By nonce, the seq of each whose record is durable."""
         self._copy: Any = None
         self.position = campaign.position
         """The position of the folded state that `state` has last returned, or copied."""
@@ -46,7 +49,7 @@ class Overlay:
     def state(self) -> Any:
         """Return the state with the decisions under way played on it; it is only read."""
         position = self.campaign.position
-        if not self._under_way:
+        if not self._under_way or ignores(play, self.campaign.state):
             self.position = position
             return self.campaign.state
         if self._copy is None or (
@@ -56,9 +59,13 @@ class Overlay:
             self._copy, self.position = copied(self.campaign.state), position
             now = time.perf_counter()
             self._keep_until = now + KEEP_FACTOR * (now - began)
-            for t, action in enumerate(self._under_way.values(), self._rounds()):
+            for t, action in self.under_way():
                 play(self._copy, t, action)
         return self._copy
+
+    def under_way(self) -> list[tuple[int, int]]:
+        """Return the decisions under way, each as its round and its action."""
+        return list(enumerate(self._under_way.values(), self._rounds()))
 
     def add(self, nonce: int, action: int) -> None:
         """Play a decision that is under way."""
@@ -67,22 +74,34 @@ class Overlay:
         self._under_way[nonce] = action
         self.revision += 1
 
+    def written(self, nonce: int, seq: int) -> None:
+        """Note that the record of a decision is durable; the state may hold it by now."""
+        if nonce in self._under_way:
+            if seq < self.campaign.position:
+                self.drop(nonce)
+            else:
+                self._written[nonce] = seq
+
     def folded(self, nonce: int) -> None:
         """Forget a decision that is under way no longer, because its record is folded."""
         self._under_way.pop(nonce, None)
+        self._written.pop(nonce, None)
         if not self._under_way:
             self._copy = None
         self.revision += 1
 
     def drop(self, nonce: int) -> None:
         """Take back a decision whose record was not written."""
+        self._written.pop(nonce, None)
         if self._under_way.pop(nonce, None) is not None:
             self._copy = None
         self.revision += 1
 
     def replace(self, campaign: Campaign) -> None:
-        """Go on with another state of the campaign, after a refit."""
+        """Go on with another state of the campaign, without the decisions that it holds."""
         self.campaign = campaign
+        for nonce in [one for one, seq in self._written.items() if seq < campaign.position]:
+            del self._under_way[nonce], self._written[nonce]
         self._copy = None
         self.revision += 1
 

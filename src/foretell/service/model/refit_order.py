@@ -10,8 +10,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Protocol
 
 _BITS = 20
 """Bits of a signal's index."""
@@ -20,21 +19,17 @@ _SPENT = 65_536
 ALL = 2**63
 
 
-class Settled(NamedTuple):
-    """A reward that was settled for the first time."""
+class Taker(Protocol):
+    """Takes what came, in order."""
 
-    at: int
-    action: int
-    signal: int
-    reward: float
-    silent: bool
+    def settle(self, now: int, action: int, signal: int, reward: float, *, silent: bool) -> None:
+        """Take a reward that was settled for the first time."""
 
+    def reward_came(self, now: int) -> None:
+        """Take note of a reward that came."""
 
-class Came(NamedTuple):
-    """A signal or a reward that came."""
-
-    at: int
-    reward: bool
+    def signal_came(self, now: int) -> None:
+        """Take note of a signal that came."""
 
 
 class RefitOrder:
@@ -52,32 +47,36 @@ class RefitOrder:
         """Take note of a signal or a reward that came."""
         heapq.heappush(self._came, 2 * now + reward)
 
-    def settle(self, one: Settled) -> None:
+    def settle(self, now: int, action: int, signal: int, reward: float, *, silent: bool) -> None:
         """Take note of a reward that was settled."""
-        place = bisect_right(self._at, one.at, self._taken)  # nearly always the end
-        self._at.insert(place, one.at)
-        self._cell.insert(place, (one.action << _BITS | one.signal) << 1 | one.silent)
-        self._reward.insert(place, one.reward)
+        place = len(self._at)
+        if place > self._taken and now < self._at[-1]:  # seldom
+            place = bisect_right(self._at, now, self._taken)
+        self._at.insert(place, now)
+        self._cell.insert(place, (action << _BITS | signal) << 1 | silent)
+        self._reward.insert(place, reward)
 
-    def take(self, until: int = ALL) -> Iterator[Settled | Came]:
-        """Return what came before a moment, in order; of one moment, what settled comes first."""
+    def replay(self, to: Taker, until: int = ALL) -> None:
+        """Hand over what came before a moment, in order; of one moment, what settled first."""
+        index, came = self._taken, self._came
+        settle, end = to.settle, len(self._at)
+        settled_at = self._at[index] if index < end else ALL
         while True:
-            settled = self._at[self._taken] if self._taken < len(self._at) else ALL
-            came = self._came[0] // 2 if self._came else ALL
-            if min(settled, came) >= until:
+            came_at = came[0] // 2 if came else ALL
+            if settled_at >= until and came_at >= until:
                 break
-            if settled <= came:
-                yield self._next_settled()
+            if settled_at <= came_at:
+                cell = self._cell[index]
+                action, signal = cell >> 1 + _BITS, cell >> 1 & (1 << _BITS) - 1
+                settle(settled_at, action, signal, self._reward[index], silent=bool(cell & 1))
+                index += 1
+                settled_at = self._at[index] if index < end else ALL
+            elif heapq.heappop(came) % 2:
+                to.reward_came(came_at)
             else:
-                yield Came(came, bool(heapq.heappop(self._came) % 2))
-        if self._taken > _SPENT:
+                to.signal_came(came_at)
+        self._taken = index
+        if index > _SPENT:
             for numbers in (self._at, self._cell, self._reward):
-                del numbers[: self._taken]
+                del numbers[:index]
             self._taken = 0
-
-    def _next_settled(self) -> Settled:
-        index = self._taken
-        self._taken += 1
-        cell = self._cell[index]
-        action, signal = cell >> 1 + _BITS, cell >> 1 & (1 << _BITS) - 1
-        return Settled(self._at[index], action, signal, self._reward[index], bool(cell & 1))

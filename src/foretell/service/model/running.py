@@ -6,7 +6,7 @@ not saved: from the records of its decision it can be made again at any time.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from foretell.service.model.arrivals import Arrival
 from foretell.service.model.events import (
@@ -77,6 +77,7 @@ class Running:
         "rules",
         "signals",
         "timely_total",
+        "view",
         "void_at",
         "void_in_time",
         "was_refit",
@@ -106,6 +107,8 @@ class Running:
         self.was_refit = False
         self.at_refit: Outcome = ()
         """The outcome at the last refit, once something has come after it."""
+        self.view: Any = None
+        """What the campaign last saw of it, once it has; nothing has changed it since then."""
 
     @classmethod
     def of(cls, rules: Rules, records: DecisionRecords, refit: LastRefit) -> Running:

@@ -1,73 +1,72 @@
-"""Sessions of a browser: a key, sealed so that only the service can open it, and for a time.
+"""Sessions of browsers: a random number that the browser has, and of which the log has the digest.
 
-Nothing is stored, so a restart signs nobody out; and since the key itself is inside, a session ends
-when its key is revoked or expires, and whoever has read the database, which holds digests of keys
-alone, can make none. It also ends when the service's secret is changed.
-
-The seal is encryption in counter mode with HMAC-SHA256 as the cipher, then a MAC over all of it.
+So a session outlives a restart, holds for every process that reads the log, and can be ended;
+whoever has read the database, which holds digests alone, can make none. It stands for a key by the
+key's id: where the key is not valid any more, the session is not.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
 import secrets
-from typing import NamedTuple
 
-_NONCE, _TAG, _BLOCK = 16, 32, 32
-"""Bytes of the parts of a session, and of one block of the cipher."""
+from foretell.service.model.events import SessionClosed, SessionOpened
 
-
-class Session(NamedTuple):
-    """What a sealed session holds."""
-
-    until: int
-    """Seconds of the wall clock from which on it is not valid."""
-    key: str
+SESSION_SECONDS = 12 * 3600
+"""How long a session is valid."""
+_FORMS = b"the forms of a session of foretell"
 
 
-def seal_session(secret: bytes, session: Session) -> str:
-    """Return a session as a text for a cookie.
+def new_session() -> str:
+    """Make a session that cannot be guessed."""
+    return secrets.token_urlsafe(32)
 
-    >>> sealed = seal_session(b"secret", Session(1_800_000_000, "ftk_a-key"))
-    >>> open_session(b"secret", sealed)
-    Session(until=1800000000, key='ftk_a-key')
-    >>> open_session(b"another", sealed), open_session(b"secret", "nonsense"), "ftk" in sealed
-    (None, None, False)
+
+def session_digest(session: str) -> bytes:
+    """Return what the log knows a session by."""
+    return hashlib.sha256(session.encode("utf-8", "surrogateescape")).digest()
+
+
+def form_token(session: str) -> str:
+    """Return what a form of this session holds, and what no page of another site can know.
+
+    It says nothing about the session.
+
+    >>> form_token("one") == form_token("one"), form_token("one") == form_token("another")
+    (True, False)
     """
-    nonce = secrets.token_bytes(_NONCE)
-    plain = f"{session.until}:{session.key}".encode()
-    boxed = nonce + _crypt(secret, nonce, plain)
-    return base64.urlsafe_b64encode(boxed + _mac(secret, b"session", boxed)).rstrip(b"=").decode()
+    return hmac.digest(session.encode("utf-8", "surrogateescape"), _FORMS, "sha256").hex()
 
 
-def open_session(secret: bytes, sealed: str) -> Session | None:
-    """Return what a session holds; None for one that this service has not sealed."""
-    try:
-        whole = base64.urlsafe_b64decode(sealed.encode("ascii") + b"=" * (-len(sealed) % 4))
-    except (binascii.Error, UnicodeEncodeError):
-        return None
-    boxed, tag = whole[:-_TAG], whole[-_TAG:]
-    if len(boxed) <= _NONCE or not hmac.compare_digest(_mac(secret, b"session", boxed), tag):
-        return None
-    plain = _crypt(secret, boxed[:_NONCE], boxed[_NONCE:]).decode()
-    until, _, key = plain.partition(":")
-    return Session(int(until), key)
+class Sessions:
+    """The sessions that were opened; a record may come twice, by its writer and by the log."""
 
+    def __init__(self) -> None:
+        """Begin without sessions."""
+        self._opened: dict[bytes, SessionOpened] = {}
+        self._closed: set[bytes] = set()
 
-def form_token(secret: bytes, sealed: str) -> str:
-    """Return what a form of this session holds, and what no other page can know."""
-    return _mac(secret, b"form", sealed.encode()).hex()
+    def __len__(self) -> int:
+        """Count those that are kept."""
+        return len(self._opened)
 
+    def add(self, opened: SessionOpened) -> None:
+        """Add a session, and forget those that were over when the newest was opened."""
+        self._opened[opened.digest] = opened
+        newest = max(one.until for one in self._opened.values()) - SESSION_SECONDS
+        self._opened = {one.digest: one for one in self._opened.values() if one.until > newest}
+        self._closed &= self._opened.keys()
 
-def _mac(secret: bytes, purpose: bytes, text: bytes) -> bytes:
-    return hmac.digest(hashlib.sha256(b"foretell " + purpose + secret).digest(), text, "sha256")
+    def remove(self, closed: SessionClosed) -> None:
+        """End a session, for ever."""
+        self._closed.add(closed.digest)
 
+    def key_of(self, session: str, now: float) -> str | None:
+        """Return the id of the key of a session; None: it is over, or was never opened.
 
-def _crypt(secret: bytes, nonce: bytes, text: bytes) -> bytes:
-    """Encrypt a text, or decrypt it: the same stream of bytes is taken exclusive or."""
-    blocks = range(-(-len(text) // _BLOCK))
-    stream = b"".join(_mac(secret, b"cipher", nonce + bytes([block])) for block in blocks)
-    return bytes(one ^ other for one, other in zip(text, stream, strict=False))
+        What is looked up is a digest, so the time taken says nothing about any session.
+        """
+        digest = session_digest(session)
+        found = None if digest in self._closed else self._opened.get(digest)
+        return found.key if found is not None and now < found.until else None

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from foretell.service.model.events import MODES
-from foretell.types import Ints
+from foretell.types import Bools, Ints
 
 SECOND = 1_000_000
 MAX_STRETCHES = 256
@@ -98,12 +98,16 @@ class Stretches:
         """Return the stretch of a decision that was counted."""
         return max(0, decided_at // self.length - self.first // self.length)
 
+    def reach(self, first: int, last: int) -> None:
+        """Make room for decisions made from one moment to another."""
+        if self.first < 0:
+            self.first = first
+        self.last = max(self.last, last)
+        self._fit(len(self.traffic))
+
     def decide(self, decided_at: int, mode: int, action: int) -> None:
         """Count a decision."""
-        if self.first < 0:
-            self.first = decided_at
-        self.last = max(self.last, decided_at)
-        self._fit(len(self.traffic))
+        self.reach(decided_at, decided_at)
         self._flat_traffic[self._traffic(self.index(decided_at), mode, action) + DECISIONS] += 1
 
     def void(self, decided_at: int, mode: int, action: int) -> None:
@@ -134,6 +138,36 @@ class Stretches:
         self._flat_arrived[index] += sign
         if late:
             self._flat_arrived[index + 1] += sign
+
+    def indices(self, decided_at: Ints) -> Ints:
+        """Return the stretches of decisions that were counted."""
+        return np.maximum(0, decided_at // self.length - self.first // self.length)
+
+    def add_decisions(self, decided_at: Ints, mode: Ints, action: Ints, void: Bools) -> None:
+        """Count many decisions, and which of them were never shown; `reach` was called for them."""
+        stretch = self.indices(decided_at)
+        np.add.at(self.traffic[..., DECISIONS], (stretch, mode, action), 1)
+        np.add.at(self.traffic[..., VOIDS], (stretch[void], mode[void], action[void]), 1)
+
+    def add_outcomes(
+        self,
+        decided_at: Ints,
+        mode: Ints,
+        action: Ints,
+        signal: Ints,
+        cell: Ints,
+    ) -> None:
+        """Count many settled signals, with their rewards: `cell` is what each adds to a cell."""
+        stretch = self.indices(decided_at)
+        np.add.at(self.cells, (stretch, action, signal), cell)
+        np.add.at(self.traffic[..., 2:], (stretch, mode, action), cell)
+        np.add.at(self.mode_signals, (stretch, mode, signal), 1)
+
+    def add_arrivals(self, decided_at: Ints, signal: Ints, what: int, late: Bools) -> None:
+        """Count what came of many decisions, their signals (0) or their first rewards (2)."""
+        stretch = self.indices(decided_at)
+        np.add.at(self.arrived[..., what], (stretch, signal), 1)
+        np.add.at(self.arrived[..., what + 1], (stretch[late], signal[late]), 1)
 
     def _traffic(self, stretch: int, mode: int, action: int) -> int:
         return ((stretch * len(MODES) + mode) * self.actions + action) * len(TRAFFIC)

@@ -20,7 +20,7 @@ import numpy as np
 
 from foretell.service.model.events import CampaignConfig, Evidence
 from foretell.service.model.pauses import PAUSES, Pauses
-from foretell.service.model.refit_order import ALL, RefitOrder, Settled
+from foretell.service.model.refit_order import ALL, RefitOrder
 from foretell.stats.signal_test import POOLED, WITHIN, SignalTest
 from foretell.stats.verdict import DOUBTFUL, MISLEADING
 from foretell.types import Floats, Ints
@@ -65,7 +65,7 @@ class ValidityLedger:
         `silent` is whether it is what silence became.
         """
         if self._order is not None:
-            self._order.settle(Settled(now, action, signal, reward, silent))
+            self._order.settle(now, action, signal, reward, silent=silent)
             return
         self.closed += silent
         count, total = self.test.total[signal].tolist()
@@ -104,14 +104,10 @@ class ValidityLedger:
         return self.expected > OVERDUE and now - self.rewards.last > self.usual_pause
 
     def _enter_held(self, now: int) -> None:
-        for action, signal, reward in self.held:
-            self.enter(now, action, signal, reward)
+        """Enter what is held into the test."""
+        if self.test.enter(self.held):
+            self._note_peaks(now)
         self.held.clear()
-
-    def enter(self, now: int, action: int, signal: int, reward: float) -> None:
-        """Enter a settled reward into the test."""
-        self.test.enter(action, signal, reward)
-        self._note_peaks(now)
 
     def _note_peaks(self, now: int) -> None:
         for name, kind, level in zip(
@@ -135,13 +131,7 @@ class ValidityLedger:
     def _replay(self, order: RefitOrder, until: int) -> None:
         """Take what came before a moment, in order, as if it came now."""
         self._order = None
-        for one in order.take(until):
-            if isinstance(one, Settled):
-                self.settle(one.at, one.action, one.signal, one.reward, silent=one.silent)
-            elif one.reward:
-                self.reward_came(one.at)
-            else:
-                self.signal_came(one.at)
+        order.replay(self, until)
         self._order = order
 
     @property

@@ -34,9 +34,9 @@ def change_sentence(changes: dict[str, dict[str, Any]], why: str, by: Author | N
     """Return who changed what, in words.
 
     >>> change_sentence({"explore": {"before": 0.0, "after": 0.01}}, "", Author("1", "ops"))
-    'ops changed explore from 0.0 to 0.01.'
+    'Key ops changed explore from 0.0 to 0.01.'
     """
-    who = "The server" if by is None else by.name
+    who = "The server" if by is None else f"Key {by.name}"
     parts = [
         f"{name} to {one['after']}"
         if one["before"] is None

@@ -25,6 +25,8 @@ from foretell.service.model.events import (
     Record,
     SecretMade,
     SecretWithdrawn,
+    SessionClosed,
+    SessionOpened,
     Stage,
     moment,
 )
@@ -152,6 +154,8 @@ _SERVER_EVENTS = {
     KeyRevoked: "key_revoked",
     SecretMade: "secret_made",
     SecretWithdrawn: "secret_withdrawn",
+    SessionOpened: "session_opened",
+    SessionClosed: "session_closed",
 }
 _NEVER_SHOWN = ("digest", "secret")
 
@@ -162,6 +166,8 @@ def server_record_view(record: Record) -> protocol.RecordView:
     for name in _NEVER_SHOWN:
         body.pop(name, None)
     expires = body.pop("expires", None)
+    if (until := body.pop("until", None)) is not None:
+        expires = until * 1_000_000
     body["expires_at"] = None if expires is None else format_timestamp(expires)
     begins = body.pop("begins", 0)
     body["begins_at"] = format_timestamp(moment(begins)) if begins else None

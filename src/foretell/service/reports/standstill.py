@@ -24,9 +24,9 @@ def rewards_stopped_sentence(copy: CampaignCopy, fresh: Freshness) -> str:
     look = f"look at the job that reports {name}"
     return (
         f"No {name} have come since {day_and_time(last, copy.as_of)}; about "
-        f"{fresh.shown.rewards_due:.0f} were due by now. "
+        f"{fresh.shown.rewards_due:,.0f} were due by now. "
         f"{f'{others} go on, so {look}' if others else look.capitalize()}. "
-        f"{fresh.shown.closed_meanwhile} decisions have closed without one meanwhile, and are "
+        f"{fresh.shown.closed_meanwhile:,} decisions have closed without one meanwhile, and are "
         f"repaired when theirs come."
     )
 
@@ -35,7 +35,7 @@ def signals_stopped_sentence(copy: CampaignCopy, fresh: Freshness) -> str:
     """Return since when no signals come, and from when on that counts."""
     said = (
         f"No signal has come {since(fresh.last_signal, copy.as_of)}; about "
-        f"{fresh.shown.signals_due:.0f} were due. Look at what reports signals."
+        f"{fresh.shown.signals_due:,.0f} were due. Look at what reports signals."
     )
     if not copy.rules.stages[0].waits:
         return said
@@ -50,7 +50,7 @@ def traffic_stopped_sentence(copy: CampaignCopy, pause: TrafficPause) -> str:
     """Return since when nobody asks for decisions, and how many usually are by then."""
     return (
         f"Nobody has asked for a decision {since(copy.counters.stretches.last, copy.as_of)}; at "
-        f"these hours of other days about {pause.due:.0f} were asked for. Look at what asks for "
+        f"these hours of other days about {pause.due:,.0f} were asked for. Look at what asks for "
         f"decisions."
     )
 
@@ -74,7 +74,7 @@ def not_running_sentence(copy: CampaignCopy) -> str:
         who = f" {ago(change.at, copy.as_of)}"
         who += " by the server" if change.by is None else f" by key {change.by.name}"
     waiting = copy.progress.decided - counters.voided - int(counters.paid.sum())
-    wait = f"{waiting} decisions wait for theirs"
+    wait = f"{waiting:,} decisions wait for theirs"
     if waiting == 1:
         wait = "1 decision waits for its own"
     return f"{status.capitalize()}{who}. Nothing is decided; feedback still counts, and {wait}."

@@ -86,7 +86,7 @@ def _doubtful(copy: CampaignCopy) -> Status | None:
 
 def _resting(copy: CampaignCopy, pause: TrafficPause) -> Status | None:
     """Return the status of a campaign that does not run, or of which nothing is known yet."""
-    status = copy.config.status
+    status = "stopped" if copy.config.ended else copy.config.status
     if status == "paused" or status == "stopped" or status == "draft":  # noqa: PLR1714  (types)
         return status, not_running_sentence(copy)
     if pause.kind != "none":

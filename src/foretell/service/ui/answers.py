@@ -109,6 +109,8 @@ def signal_value_answer(
 def policies_answer(found: protocol.EvaluationList) -> str:
     """Return whether another policy would have earned more."""
     done = [one for one in found.evaluations if one.result is not None]
+    if not done and found.evaluations:
+        return "Not known yet: below it says how far the trial is, or why there is no answer."
     if not done:
         return "Not asked yet: any policy can be tried on this campaign’s own log."
     better = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, NamedTuple
 
 from foretell import protocol
@@ -11,11 +10,10 @@ from foretell.service.http.problems import problem_of
 from foretell.service.http.responses import Response
 from foretell.service.model.errors import NotFound
 from foretell.service.ui.formats import count
-from foretell.service.ui.forms import as_body
+from foretell.service.ui.forms import as_body, policy_names
 from foretell.service.ui.visit import Visit, campaign_address, redirect
 
-REFIT_SECONDS = 1.0
-"""A refit that takes longer goes on while the page of the campaign shows its progress."""
+POLICY_HELP = "Choose one, or type it with its settings, such as nsd-ucrl2(window=800)."
 
 
 class StatusButton(NamedTuple):
@@ -52,7 +50,7 @@ def _ask(
     title: str,
     effects: list[str],
     button: str,
-    field: dict[str, str] | None = None,
+    field: dict[str, Any] | None = None,
     error: Exception | None = None,
 ) -> Response:
     """Return the page that says what a change does, and asks for it."""
@@ -85,7 +83,7 @@ def _status(visit: Visit, error: Exception | None = None) -> Response:
         raise NotFound("there is no such change: open the campaign again")
     name = visit.params["campaign"]
     report = visit.engine.campaign(name)
-    effects = [change.effect, f"It is {report.status!r} now."]
+    effects = [change.effect, f"It is {report.status} now."]
     return _ask(visit, f"{change.button}: {name}", effects, change.button, None, error)
 
 
@@ -121,6 +119,7 @@ def _action(visit: Visit, typed: str, error: Exception | None = None) -> Respons
         "label": "Name of the action",
         "help": "Letters, digits, dots, hyphens and underscores. It can never be renamed.",
         "value": typed,
+        "choices": (),
     }
     return _ask(visit, f"Add an action: {name}", effects, "Add the action", field, error)
 
@@ -155,25 +154,20 @@ async def _policy(visit: Visit, typed: str, error: Exception | None = None) -> R
     field = {
         "name": "policy",
         "label": "Policy",
-        "help": "As foretell policies prints it, such as nsd-adaptive, nsd-ucrl2(window=800) "
-        "or ts.",
+        "help": POLICY_HELP,
         "value": typed,
+        "choices": policy_names(),
     }
     return _ask(visit, f"Change the policy: {name}", effects, "Change the policy", field, error)
 
 
 async def change_policy(visit: Visit) -> Response:
-    """Change the policy; its refit goes on while the page shows how far it is."""
+    """Change the policy; its refit goes on, and the page of the campaign says how far it is."""
     name, typed = visit.params["campaign"], visit.form.get("policy", "").strip()
     try:
         body = as_body(protocol.CampaignPatch, {"policy": typed})
-        task = asyncio.create_task(visit.engine.patch(name, body, None, visit.author))
-        visit.site.refits[name] = task
-        await asyncio.wait([task], timeout=REFIT_SECONDS)
-        if task.done():
-            task.result()
+        await visit.engine.patch(name, body, None, visit.author, wait=False)
     except ForetellError as error:
-        visit.site.refits.pop(name, None)
         return await _policy(visit, typed, error)
     return _back(visit)
 
@@ -197,8 +191,9 @@ def _evaluation(visit: Visit, typed: str, error: Exception | None = None) -> Res
     field = {
         "name": "policy",
         "label": "Policy to try",
-        "help": "As foretell policies prints it, such as ucb, ts or nsd-ucrl2(window=800).",
+        "help": POLICY_HELP,
         "value": typed,
+        "choices": policy_names(),
     }
     title = f"Try a policy on the log: {visit.params['campaign']}"
     return _ask(visit, title, effects, "Try it", field, error)

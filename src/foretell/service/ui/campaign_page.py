@@ -19,7 +19,7 @@ from foretell.service.reports.words import span
 from foretell.service.ui import answers, charts, tables
 from foretell.service.ui.fleet_page import csv_response
 from foretell.service.ui.open_decisions import open_by_age
-from foretell.service.ui.statuses import shown
+from foretell.service.ui.statuses import shown, shown_verdict
 from foretell.service.ui.tables import Numbers, shown_cell
 from foretell.service.ui.visit import Visit
 
@@ -83,16 +83,14 @@ async def campaign_page(visit: Visit) -> Response:
         found = await CampaignReports.of(visit.engine, name)
         recent = await _latest_decisions(visit.engine, name)
         history = await _history(visit.engine, name)
-        refit = _refit(visit, name)
 
         def write() -> str:
-            more = {"latest": recent, "history": history, "may": visit.may_change, "refit": refit}
+            more = {"latest": recent, "history": history, "may": visit.may_change}
             return render("campaign.html", **_context(found), **more)
 
         return await asyncio.to_thread(write)
 
-    main = await visit.site.kept(("campaign", name, visit.may_change), make)
-    return visit.page(name, main, here="campaigns")
+    return await visit.kept_page(name, ("campaign", name, visit.may_change), make, "campaigns")
 
 
 async def campaign_csv(visit: Visit) -> Response:
@@ -118,7 +116,7 @@ def _context(found: CampaignReports) -> dict[str, Any]:
         "rated": rated,
         "scale": _scale(report),
         "state": shown(report.status),
-        "verdict": shown(found.validity.verdict),
+        "verdict": shown_verdict(found.validity),
         "word": view.reward_name or "rewards",
         "actions_answer": answers.actions_answer(report),
         "traffic_answer": answers.traffic_answer(report),
@@ -198,14 +196,3 @@ async def _records(
     with suppress(LogClosed):
         return (await engine.record_page(name, after, 1000, kind)).events
     return []
-
-
-def _refit(visit: Visit, name: str) -> dict[str, Any]:
-    """Return how far a refit is, or why the last one that was asked for here failed."""
-    active, task = visit.engine.runtime.look_up(name), visit.site.refits.get(name)
-    failed = task is not None and task.done() and not task.cancelled() and task.exception()
-    return {
-        "running": active.refitting,
-        "share": active.refit_share,
-        "failed": str(failed) if failed else "",
-    }

@@ -32,8 +32,7 @@ async def fleet_page(visit: Visit) -> Response:
         return await asyncio.to_thread(partial(render, "fleet.html", **shown_rows))
 
     own = None if visit.caller is None else visit.caller.campaign
-    main = await visit.site.kept(("fleet", own, visit.may_change), make)
-    return visit.page("Campaigns", main, here="campaigns")
+    return await visit.kept_page("Campaigns", ("fleet", own, visit.may_change), make, "campaigns")
 
 
 def _views(visit: Visit) -> list[protocol.CampaignView]:

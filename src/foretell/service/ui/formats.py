@@ -86,6 +86,16 @@ def age(text: str | None, now: str) -> str:
     return ago(at, until).removeprefix("on ")
 
 
+def sentence(words: object) -> str:
+    """Return what the API says as a sentence of a page.
+
+    >>> sentence("there is no campaign 'a': make it first")
+    "There is no campaign 'a': make it first."
+    """
+    text = str(words)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
 def milliseconds(seconds: float | None) -> str:
     """Return a short time.
 
@@ -116,6 +126,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "evidence": evidence,
     "when": when,
     "age": age,
+    "sentence": sentence,
     "milliseconds": milliseconds,
     "colour": colour,
     "percent": percent,

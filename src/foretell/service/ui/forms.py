@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from foretell import protocol
+from foretell.policies import policy_table
 from foretell.service.http.bodies import parse_json
 from foretell.service.http.responses import encode
 
@@ -19,6 +20,17 @@ def as_body(kind: type[Body], fields: Mapping[str, Any]) -> Body:
     """Return the body of a request, or raise what the API would answer."""
     body: Body = parse_json(msgspec.json.Decoder(kind), encode(dict(fields)))
     return body
+
+
+def policy_names() -> list[str]:
+    """Return the policies that a campaign can have, without those that need a setting.
+
+    >>> [name in policy_names() for name in ("nsd-adaptive", "sw-ucb", "oracle-ucb")]
+    [True, False, False]
+    """
+    return sorted(
+        row.name for row in policy_table() if row.where != "lab" and row.needs == "nothing"
+    )
 
 
 def lines(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from foretell.service.http.responses import Response, encode
 from foretell.service.model.config import new_config
 from foretell.service.model.errors import Conflict, RequestProblem
 from foretell.service.reports.words import percent, span
-from foretell.service.ui.forms import UNITS, as_body, campaign_fields
+from foretell.service.ui.forms import UNITS, as_body, campaign_fields, policy_names
 from foretell.service.ui.visit import Visit, campaign_address, redirect
 
 EMPTY = {
@@ -116,6 +116,7 @@ def _form(visit: Visit, form: Mapping[str, str], problem: RequestProblem | None 
         "errors": errors,
         "problem": problem,
         "units": list(UNITS),
+        "policies": policy_names(),
     }
     status = 200 if problem is None else problem.status
     return visit.form_page("new_campaign.html", "New campaign", status, **context)

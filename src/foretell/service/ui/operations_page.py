@@ -60,8 +60,8 @@ def _checks(engine: Engine, metrics: Metrics) -> list[Check]:
         _log(health),
         Check(
             "good",
-            "Log head",
-            "The newest record that is on disk, and all before it.",
+            "Newest record",
+            "It is on disk, and so are all before it.",
             day_and_time(moment(engine.runtime.log.head())),
             "The end of the log, by the log’s own time.",
         ),
@@ -121,7 +121,7 @@ def _commits(gauges: dict[str, float], metrics: Metrics) -> Check:
         said = f"{count(queued)} records wait to be written: the disk is too slow."
     return Check(
         "open" if queued > FULL_QUEUE else "good",
-        "Commits",
+        "Writing",
         said,
         f"{milliseconds(mean)}, {size:.1f} records each, {count(queued)} queued",
         "Writing records to disk. An answer is given when its record is there.",
@@ -137,7 +137,7 @@ def _decide(metrics: Metrics) -> Check:
     if half is None:
         said = "Nobody has asked for a decision since the server was started."
     term = "The time to answer a request for a decision, the disk included; upper ends of buckets."
-    return Check("good", "Decide", said, f"{milliseconds(half)} / {milliseconds(most)}", term)
+    return Check("good", "Answers", said, f"{milliseconds(half)} / {milliseconds(most)}", term)
 
 
 def _lag(seconds: float, time_scale: float) -> Check:
@@ -146,7 +146,7 @@ def _lag(seconds: float, time_scale: float) -> Check:
     if slow:
         said = "The policies are behind the log: decisions are made on what was known then."
     term = "How far the states of the campaigns are behind the log."
-    return Check("open" if slow else "good", "Fold", said, span(seconds) + " behind", term)
+    return Check("open" if slow else "good", "Learning", said, span(seconds) + " behind", term)
 
 
 def _clock(seconds: float) -> Check:

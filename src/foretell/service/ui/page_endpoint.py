@@ -17,6 +17,7 @@ from foretell.service.http.problems import problem_of
 from foretell.service.http.responses import Response, request_id, send_response
 from foretell.service.model.errors import Forbidden, RequestProblem, Unauthorized, WrongMethod
 from foretell.service.model.keys import Caller
+from foretell.service.model.sessions import form_token
 from foretell.service.ui.site import Site
 from foretell.service.ui.visit import PageHandler, Visit, is_from_here, redirect, session_of
 
@@ -103,7 +104,7 @@ class PageEndpoint:
         body = await read_body(visit.receive, headers, self._site.limits.body)
         check_media(headers, (FORM,))
         form = dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
-        token, sent = self._site.engine.form_token(visit.session), form.pop("token", "")
+        token, sent = form_token(visit.session), form.pop("token", "")
         expected = self._route.scope is None or compare_digest(sent.encode(), token.encode())
         if not is_from_here(headers) or not expected:
             raise Forbidden("this form was not sent by a page of this site: open the page again")

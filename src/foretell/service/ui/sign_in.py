@@ -1,7 +1,7 @@
 """Signing in with a key, and out again.
 
-The key is sent once, in the body of a form. What the browser keeps is a session that no script can
-read and no other site can use.
+The key is sent once, in the body of a form. What the browser keeps is a random session that no
+script can read and no other site can use.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import time
 
 from foretell.pages import render
 from foretell.service.http.responses import Response
+from foretell.service.model.sessions import SESSION_SECONDS
 from foretell.service.ui.visit import COOKIE, Visit, redirect
 
-SESSION_SECONDS = 12 * 3600
 HOME = "/ui"
 
 
@@ -39,14 +39,16 @@ async def sign_in(visit: Visit) -> Response:
             f"scope read or admin."
         )
         return _ask(visit, wrong, 403)
-    session = visit.engine.open_session(key, int(time.time()) + SESSION_SECONDS)
+    session = await visit.engine.open_session(caller, int(time.time()) + SESSION_SECONDS)
     to = visit.form.get("next", "")
     inside = to == HOME or to.startswith(HOME + "/")
     return redirect(to if inside else HOME, _cookie(visit, session, SESSION_SECONDS))
 
 
 async def sign_out(visit: Visit) -> Response:
-    """Let the browser forget its session."""
+    """End the session, and let the browser forget it."""
+    if visit.caller is not None:
+        await visit.engine.close_session(visit.session)
     return redirect("/ui/sign-in", _cookie(visit, "", 0))
 
 

@@ -36,9 +36,10 @@ _KINDS = {
     "doubtful": _OPEN,
     "misleading": _BAD,
     "too early": _OPEN,
+    "nothing found": _OPEN,
     "damaged": _BAD,
 }
-_WORDS = {"undecided": "Healthy, undecided"}
+_WORDS = {"undecided": "Healthy, undecided", "nothing found": "Nothing found yet"}
 _ORDER = {status: index for index, status in enumerate(get_args(protocol.ReportStatus))}
 
 
@@ -49,6 +50,12 @@ def shown(status: str) -> Shown:
     Shown(kind='bad', sign='✗', word='Rewards stopped')
     """
     return Shown(*_KINDS[status], _WORDS.get(status, status.capitalize()))
+
+
+def shown_verdict(found: protocol.ValidityReport) -> Shown:
+    """Return how the verdict on a signal is shown; valid is one that could have been refuted."""
+    unseen = found.verdict == "valid" and found.detectable is None
+    return shown("nothing found" if unseen else found.verdict)
 
 
 def urgency(status: str) -> int:

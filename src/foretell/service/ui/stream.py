@@ -1,13 +1,14 @@
 """Server-sent events: a page is told when the log has moved, and then reads itself again.
 
-One task looks at the log for all pages that are open, so that many of them cost as much as one. A
-browser that has lost the connection connects again by itself.
+Each page looks at times of its own, so that many of them do not all come back at once. A browser
+that has lost the connection connects again by itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from random import random
 
 from foretell.service.engine import Engine
 from foretell.service.http.responses import encode
@@ -34,8 +35,6 @@ class LogPulse:
         """Follow the log of an engine until the server stops."""
         self._engine = engine
         self._stopping = stopping
-        self._looking: asyncio.Task[None] | None = None
-        self._looked = asyncio.Event()
         self.open = 0
         """Pages that are open."""
 
@@ -44,11 +43,10 @@ class LogPulse:
         if self.open >= MOST_STREAMS:
             raise Overloaded(f"{self.open} pages are open, and no more can be: close one")
         self.open += 1
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
         try:
             yield RETRY
             seen, looks = self._position(), TELL_LOOKS
+            await asyncio.sleep(LOOK_SECONDS * random())  # noqa: S311  (not for secrets)
             while not self._stopping():
                 now = self._position()
                 if now != seen and looks >= TELL_LOOKS:
@@ -57,17 +55,10 @@ class LogPulse:
                 elif looks >= BEAT_LOOKS:
                     looks = 0
                     yield self._event("beat")
-                await self._looked.wait()
+                await asyncio.sleep(LOOK_SECONDS)
                 looks += 1
         finally:
             self.open -= 1
-
-    async def _look(self) -> None:
-        """Wake every stream now and then, while there is one."""
-        while self.open:
-            await asyncio.sleep(LOOK_SECONDS)
-            woken, self._looked = self._looked, asyncio.Event()
-            woken.set()
 
     def _position(self) -> tuple[int, str | None, int]:
         """Return what changes when a page has something new to show."""

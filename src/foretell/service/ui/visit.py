@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -14,10 +14,13 @@ from foretell.service.engine import Engine
 from foretell.service.http.responses import Response
 from foretell.service.model.events import Author
 from foretell.service.model.keys import Caller
+from foretell.service.model.sessions import form_token
 from foretell.service.ui.banners import banners
 from foretell.service.ui.site import Site
 
 COOKIE = "foretell_session"
+REFRESH = b"x-refresh"
+"""The header with which an open page asks for what may have changed in it."""
 HTML = b"text/html; charset=utf-8"
 PAGE_HEADERS = (
     (
@@ -84,15 +87,25 @@ class Visit(NamedTuple):
             head=runtime.log.head(),
             caller=self.caller,
             may_change=self.may_change,
-            token=self.engine.form_token(self.session) if self.session else "",
+            token=form_token(self.session) if self.session else "",
         )
         return Response(status, text.encode(), (*PAGE_HEADERS, *headers), HTML)
+
+    async def kept_page(
+        self, title: str, what: Hashable, make: Callable[[], Awaitable[str]], here: str
+    ) -> Response:
+        """Return a page that all who may see it share, or for an open page the parts of it."""
+        made = await self.site.kept(what, make)
+        if REFRESH in dict(self.scope["headers"]):
+            packed = ((b"content-encoding", b"gzip"), (b"x-content-type-options", b"nosniff"))
+            return Response(200, made.packed, packed, HTML)
+        return self.page(title, made.main, here=here)
 
     def form_page(
         self, template: str, title: str, status: int = 200, here: str = "", **values: Any
     ) -> Response:
         """Return a page with a form, which holds the token of this session."""
-        token = self.engine.form_token(self.session) if self.session else ""
+        token = form_token(self.session) if self.session else ""
         return self.page(title, render(template, token=token, **values), status, here)
 
 

@@ -1,4 +1,4 @@
-"""Every policy on every scenario of the suite: `run_leaderboard`.
+"""Every policy on every scenario of the suite: `leaderboard`.
 
 Finished cells are kept, so that an interrupted leaderboard goes on where it stopped. What comes out
 is plain data that depends on the seed alone, and, apart from it, how long everything took.
@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.errors import InvalidInput
-from foretell.policies import policy
 from foretell.progress import progress_bar
+from foretell.sim.own_sources import own_digests
 from foretell.sim.provenance import provenance
 from foretell.studies.cells import CellStore
+from foretell.studies.guests import guest_entries, guest_policies
 from foretell.studies.leaderboard.contest import Contest
 from foretell.studies.leaderboard.score import LEAST_RUNS, window_ratios
 from foretell.studies.leaderboard.summary import summary_rows
-from foretell.studies.runner import run_cells
+from foretell.studies.runner import run_cells, sweep_cells
 from foretell.worlds import random_entries, suite
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from foretell.policies import Spec
+    from foretell.studies.cells import Cell
     from foretell.worlds import SuiteEntry
 
 RUNS, QUICK_RUNS = 100, 20
@@ -65,7 +67,7 @@ def load_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
     return Leaderboard(*read)
 
 
-def run_leaderboard(
+def leaderboard(
     *,
     quick: bool = False,
     random: int = 0,
@@ -74,8 +76,10 @@ def run_leaderboard(
     out: str | os.PathLike[str] | None = None,
     entries: Sequence[SuiteEntry] | None = None,
     policies: Sequence[str | Spec] = (),
+    scenarios: Sequence[str | SuiteEntry] = (),
     only: Sequence[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
+    cluster: str | None = None,
     threads: int | None = None,
     fresh: bool = False,
     progress: bool | None = None,
@@ -83,25 +87,32 @@ def run_leaderboard(
     """Compare every policy on the suite and on `random` drawn problems.
 
     `runs` is 100, or 20 with `quick`; a random problem has 20 at most. `policies` take part
-    besides foretell's own; `only` names those of foretell's that do (the oracles and the
-    fixed-window policies run in any case, as yardsticks). Finished cells are kept in `cache` (by
-    default the user's) and not run again unless `fresh`. With `out` the report is written there.
+    besides foretell's own, and named `scenarios` (your own, too) besides the suite's; `only` names
+    those of foretell's policies that do (the oracles and the fixed-window policies run in any
+    case, as yardsticks), `entries` takes the place of the suite. Finished cells are kept in
+    `cache` (by default the user's) and not run again unless `fresh`. `cluster` is the address of
+    a Dask scheduler, or "local:N" for N processes here. With `out` the report is written there.
     """
     runs = runs if runs is not None else QUICK_RUNS if quick else RUNS
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < LEAST_RUNS:
         raise InvalidInput(f"a leaderboard needs at least {LEAST_RUNS} runs, got {runs!r}")
-    guests = {str(spec): spec for spec in map(policy, policies)}
+    guests = {str(spec): spec for spec in guest_policies(policies)}
+    chosen = [*(suite() if entries is None else entries), *guest_entries(scenarios)]
     few = min(runs, MOST_RANDOM_RUNS)
     main = [
         Contest(entry, runs, seed, guests, only)
-        for entry in (suite() if entries is None else entries)
+        for entry in {entry.name: entry for entry in chosen}.values()
     ]
     drawn = [Contest(entry, few, seed, guests, only) for entry in random_entries(random, seed)]
     contests = [*main, *drawn]
-    total = sum(len(contest.cells) for contest in contests)
+    cells = [cell for contest in contests for cell in contest.cells]
+    total = sum(cell.work for cell in cells)
     store = CellStore(None if cache is None else Path(cache))
     begun = time.perf_counter()
-    with progress_bar(f"leaderboard, {total} cells", total, shown=progress) as advance:
+    if cluster is not None:
+        sweep_cells(cells, store, cluster, fresh=fresh, progress=progress)
+        fresh = False
+    with progress_bar(f"leaderboard, {len(cells)} cells", total, shown=progress) as advance:
         for contest in contests:
             finished = run_cells(
                 contest.cells, store, threads=threads, fresh=fresh, warm=True, advance=advance
@@ -112,7 +123,7 @@ def run_leaderboard(
         "runs": runs,
         "seed": seed,
         "random_runs": few if random else 0,
-        "provenance": provenance(),
+        "provenance": provenance() | _own_files(cells),
         "scenarios": [contest.description() for contest in main],
         "cells": {contest.entry.name: contest.scored.scores for contest in main},
         "random": [
@@ -132,6 +143,14 @@ def run_leaderboard(
 
         write_leaderboard(board, out)
     return board
+
+
+def _own_files(cells: list[Cell]) -> dict[str, str]:
+    """Return the digests of the files of policies that are not foretell's."""
+    digests: dict[str, str] = {}
+    for cell in {type(cell.spec): cell for cell in cells}.values():
+        digests |= own_digests(cell.spec, cell.scenario, cell.horizon) or {}
+    return digests
 
 
 def _text(content: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from foretell.errors import UnknownName
 from foretell.studies.paper import (
     bounds,
+    explore,
     fig2,
     fig3,
     fig4,
@@ -22,9 +23,9 @@ from foretell.studies.paper import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from foretell.studies.study import Study
+    from foretell.studies.plan import StudyPlan
 
-STUDIES: dict[str, Study] = {
+STUDIES: dict[str, StudyPlan] = {
     study.name: study
     for study in (
         fig2.STUDY,
@@ -38,15 +39,16 @@ STUDIES: dict[str, Study] = {
         window_sweep.STUDY,
         bounds.STUDY,
         readings.STUDY,
+        explore.STUDY,
     )
 }
-LONG: dict[str, Study] = {long_run.STUDY.name: long_run.STUDY}
+LONG: dict[str, StudyPlan] = {long_run.STUDY.name: long_run.STUDY}
 """Studies that take many minutes: they are run where they are named."""
 _SHARED = {"fig7": "fig3", "fig5": "fig4"}
 """Figures that are drawn from the runs of another."""
 
 
-def chosen_studies(names: Sequence[str]) -> list[Study]:
+def chosen_studies(names: Sequence[str]) -> list[StudyPlan]:
     """Return the studies of these figures, all but the long ones where none (or `all`) is named."""
     if not names or "all" in names:
         return list(STUDIES.values()) + [LONG[name] for name in names if name in LONG]

@@ -26,7 +26,7 @@ from foretell.worlds import Scenario, scenario, shifts
 from foretell.worlds.paper import HORIZON, LAW, THETA
 
 if TYPE_CHECKING:
-    from foretell.studies.study import Results
+    from foretell.studies.claim import Results
 
 DELAY, SWITCHES = 500, 3
 LONG_STATIONARY, TERMS_HORIZON = 1_000_000, 1_000_000

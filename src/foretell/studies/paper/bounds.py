@@ -9,6 +9,7 @@ import numpy as np
 
 from foretell.policies import NsdUcrl2, Uniform
 from foretell.studies.charts import Axes, Chart, Series, regret_axes
+from foretell.studies.claim import Claim, Finding
 from foretell.studies.legend import style
 from foretell.studies.paper.bound_tables import (
     DELAY,
@@ -20,12 +21,12 @@ from foretell.studies.paper.bound_tables import (
     bound_tables,
     switching_world,
 )
-from foretell.studies.study import Claim, Finding, Panel, Study
+from foretell.studies.plan import Panel, StudyPlan
 from foretell.theory import Bound, best_window, stationary_bound, switching_bound
 from foretell.worlds import scenario
 
 if TYPE_CHECKING:
-    from foretell.studies.study import Results
+    from foretell.studies.claim import Results
 
 LONG_SWITCHING = 20_000_000
 SWITCHING = "switching, T = 20,000,000"
@@ -47,7 +48,9 @@ def _charts(results: Results) -> list[Chart]:
             "bounds",
             "Regret over long horizons and the bounds",
             "Mean regret of NSD-UCRL2 and of uniform play; the bound holds at the horizon. Left "
-            "Theorem 1, right Theorem 2 with the window that minimises its bound.",
+            "Theorem 1, right Theorem 2 with the window that minimises its bound. The regret of "
+            "NSD-UCRL2 on the left is flat: it has found the best action before the first "
+            "point that is drawn, and a bound must hold for worse problems than this one.",
             (axes(STATIONARY, NsdUcrl2(), ()), axes(SWITCHING, _LONG_SPEC, changes)),
             log_y=True,
         )
@@ -72,7 +75,7 @@ def _long_bound(panel: str) -> Bound:
 
 _LONG_SPEC = NsdUcrl2(window=best_window(bound_setting(LONG_SWITCHING, SWITCHES)))
 
-STUDY = Study(
+STUDY = StudyPlan(
     "bounds",
     "Theorems 1 to 3: bounds and what is behind them",
     "The bounds with the constants of the corrected proofs. At T = 8000 every one exceeds T times "

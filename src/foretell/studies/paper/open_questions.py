@@ -16,7 +16,7 @@ from foretell.worlds.paper import CHANGES, LAW
 
 if TYPE_CHECKING:
     from foretell.sim import Batch
-    from foretell.studies.study import Results
+    from foretell.studies.claim import Results
 
 DELAY = 500
 NSD, ORACLE_NSD = "nsd-ucrl2(window=800)", "oracle-nsd"

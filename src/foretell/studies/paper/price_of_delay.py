@@ -16,14 +16,16 @@ from foretell.stats.estimate import Estimate
 from foretell.studies.batch_statistics import line_fit
 from foretell.studies.charts import Axes, Chart, sweep_series
 from foretell.studies.checks import uniform_slope
+from foretell.studies.claim import LEVEL, Claim, Finding
 from foretell.studies.legend import style
-from foretell.studies.study import Claim, Finding, Panel, Study
+from foretell.studies.limits import all_above, all_below
+from foretell.studies.plan import Panel, StudyPlan
 from foretell.studies.tables import ReportTable, final_regret_table
 from foretell.worlds import Scenario, scenario, shifts
 from foretell.worlds.paper import HORIZON
 
 if TYPE_CHECKING:
-    from foretell.studies.study import Results
+    from foretell.studies.claim import Results
     from foretell.types import Floats
 
 AGNOSTIC = ("oracle-ucb", "sw-ucb(window=800)")
@@ -56,16 +58,16 @@ def _price(results: Results, text: str, changes: int, delay: int) -> Floats:
     )
 
 
-def slope_per_change(results: Results, text: str) -> Estimate:
+def slope_per_change(results: Results, text: str, level: float = LEVEL) -> Estimate:
     """Return by how much the price of a delay of 500 grows with each change."""
     prices = np.stack([_price(results, text, count, ONE_DELAY) for count in CHANGE_COUNTS], axis=1)
-    return line_fit(np.array(CHANGE_COUNTS, float), prices)
+    return line_fit(np.array(CHANGE_COUNTS, float), prices, level)
 
 
-def slope_per_round(results: Results, text: str) -> Estimate:
+def slope_per_round(results: Results, text: str, level: float = LEVEL) -> Estimate:
     """Return by how much the price grows with each round of delay, at 3 changes."""
     prices = np.stack([_price(results, text, SOME_CHANGES, delay) for delay in DELAYS], axis=1)
-    return line_fit(np.array(DELAYS, float), prices)
+    return line_fit(np.array(DELAYS, float), prices, level)
 
 
 def _charts(results: Results) -> list[Chart]:
@@ -92,7 +94,11 @@ def _charts(results: Results) -> list[Chart]:
             "price-of-delay",
             "Proposition 1: the price of the delay",
             "Regret with the delay less regret without it, in the same worlds, with 95 % bands: "
-            "signal-agnostic policies pay for the delay at every change, NSD policies once.",
+            "signal-agnostic policies pay for the delay at every change, NSD policies once. Right: "
+            "Oracle-UCB pays less for 500 rounds than for 250. While it waits it plays all actions "
+            "alike, at 0.265 a round; 500 rounds of that are enough to tell which is best, so that "
+            "it pays 133 a segment for the wait and 20 after it. At 250 they are not: 66 for the "
+            "wait and 119 after it, because what it then learns comes 250 rounds late as well.",
             (
                 Axes(f"D = {ONE_DELAY}", "changes", "price of the delay", by_changes),
                 Axes(f"{SOME_CHANGES} changes", "delay", "price of the delay", by_delay),
@@ -105,7 +111,8 @@ def _charts(results: Results) -> list[Chart]:
 def _tables(results: Results) -> list[ReportTable]:
     rows = []
     for text in (*AGNOSTIC, *NSD):
-        change, delay = slope_per_change(results, text), slope_per_round(results, text)
+        change = slope_per_change(results, text, 0.95)
+        delay = slope_per_round(results, text, 0.95)
         rows.append((policy(text).name, str(change), str(delay)))
     return [
         ReportTable(
@@ -132,15 +139,15 @@ def _slopes_in_words(results: Results, texts: tuple[str, ...]) -> tuple[list[Est
 
 def _every_change(case: tuple[Results, tuple[str, ...]]) -> Finding:
     slopes, quarter, words = _slopes_in_words(*case)
-    return Finding(all(slope.low > quarter for slope in slopes), words)
+    return Finding(all_above((slope, quarter) for slope in slopes), words)
 
 
 def _only_once(case: tuple[Results, tuple[str, ...]]) -> Finding:
     slopes, quarter, words = _slopes_in_words(*case)
-    return Finding(all(slope.high < quarter for slope in slopes), words)
+    return Finding(all_below((slope, quarter) for slope in slopes), words)
 
 
-STUDY = Study(
+STUDY = StudyPlan(
     "price-of-delay",
     "Proposition 1: the delay is paid at every change, or once",
     "Signal-agnostic policies against NSD policies in the paper's world with T = 8000. What a "
@@ -167,6 +174,7 @@ STUDY = Study(
             _every_change,
             lambda r: (r, AGNOSTIC[:1]),
             lambda r: (r, NSD[:1]),
+            group="main result",
         ),
         Claim(
             "nsd-pays-once",
@@ -178,6 +186,7 @@ STUDY = Study(
             _only_once,
             lambda r: (r, NSD),
             lambda r: (r, AGNOSTIC[:1]),
+            group="main result",
         ),
     ),
     _tables,

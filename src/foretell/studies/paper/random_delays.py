@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from foretell.policies import policy
 from foretell.studies.batch_statistics import mean_ratio
 from foretell.studies.charts import Chart, regret_axes
+from foretell.studies.claim import Claim, Finding
 from foretell.studies.legend import short_labels
-from foretell.studies.study import Claim, Finding, Panel, Study
+from foretell.studies.limits import all_below
+from foretell.studies.plan import Panel, StudyPlan
 from foretell.worlds import delays, scenario
 from foretell.worlds.paper import CHANGES, HORIZON
 
 if TYPE_CHECKING:
-    from foretell.studies.study import Results
+    from foretell.studies.claim import Results
 
 MEAN = 500
 FAMILIES = {
@@ -53,12 +55,12 @@ def _no_worse_than_constant(cases: tuple[Results, list[str]]) -> Finding:
         for family in families
     ]
     return Finding(
-        all(ratio.high <= 1.1 for _, ratio in ratios),
+        all_below((ratio, 1.1) for _, ratio in ratios),
         "; ".join(f"{name}: {ratio}" for name, ratio in ratios),
     )
 
 
-STUDY = Study(
+STUDY = StudyPlan(
     "random-delays",
     "Random delays",
     "The paper remarks that with random delays the number of missing rewards takes the place of "

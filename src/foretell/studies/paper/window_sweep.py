@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from foretell.policies import NsdPsrl, NsdUcrl2, Spec
 from foretell.studies.batch_statistics import mean_ratio
 from foretell.studies.charts import Axes, Chart, sweep_series
+from foretell.studies.claim import Claim, Finding
 from foretell.studies.legend import style
-from foretell.studies.study import Claim, Finding, Panel, Study
+from foretell.studies.limits import all_below
+from foretell.studies.plan import Panel, StudyPlan
 from foretell.theory import Setting, experiments_window
 from foretell.worlds import scenario
 from foretell.worlds.paper import CHANGES, HORIZON
@@ -16,7 +18,7 @@ from foretell.worlds.paper import CHANGES, HORIZON
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from foretell.studies.study import Results
+    from foretell.studies.claim import Results
 
 WINDOWS = (100, 150, 200, 300, 400, 600, 800, 1027, 1243, 1500, 2000, 2667, 4000, 6000, 8000)
 DELAYS = (0, 500)
@@ -76,12 +78,12 @@ def _near_best(case: tuple[Results, int]) -> Finding:
     best = min(WINDOWS, key=lambda one: batches[NsdUcrl2(window=one)].final.mean())
     ratio = mean_ratio(batches[NsdUcrl2(window=window)].final, batches[NsdUcrl2(window=best)].final)
     return Finding(
-        ratio.high <= 1.25,
+        all_below([(ratio, 1.25)]),
         f"W={window} has {ratio} times the regret of the best window, W={best}",
     )
 
 
-STUDY = Study(
+STUDY = StudyPlan(
     "window-sweep",
     "The window, from 100 to 8000",
     "Final regret of NSD-UCRL2 and NSD-PSRL in the paper's scenario for windows from 100 to 8000 "

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from foretell.service.log.protocol import (
-    Log,
-)
+from foretell.service.log.protocol import Log
 from foretell.service.model.events import Record
 from tests.service.log.engines import (
     ADMIN,

@@ -10,12 +10,7 @@ import pytest
 
 from foretell.errors import DamagedFile, InvalidInput
 from foretell.service.log.errors import LogClosed
-from foretell.service.log.protocol import (
-    Draft,
-    Duplicate,
-    Log,
-    Tail,
-)
+from foretell.service.log.protocol import Draft, Duplicate, Log, Tail
 from foretell.service.model.events import KeyRevoked, Record
 from tests.service.log.engines import (
     ADMIN,
@@ -94,12 +89,24 @@ def test_a_reader_in_another_thread_sees_what_is_durable(engine: Engine) -> None
     run(engine, law)
 
 
+def test_a_log_that_grows_takes_more_room(engine: Engine) -> None:
+    async def law(log: Log) -> None:
+        await decide(log)
+        before = await log.stored_bytes()
+        assert before > 0
+        await log.append([Draft(1, decided()) for _ in range(2000)])
+        assert await log.stored_bytes() > before + 40_000
+
+    run(engine, law)
+
+
 def test_the_gauges_count_commits(engine: Engine) -> None:
     async def law(log: Log) -> None:
         await decide(log)
         gauges = log.gauges()
         assert (gauges.queued, gauges.clock_ahead_seconds) == (0, 0.0)
         assert gauges.commits >= 1
+        assert gauges.tail_lag_seconds >= 0
         assert log.closed is None
         assert log.time_scale == 1.0
 

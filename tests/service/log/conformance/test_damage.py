@@ -7,10 +7,7 @@ import asyncio
 import pytest
 
 from foretell.service.log.errors import Damaged
-from foretell.service.log.protocol import (
-    Draft,
-    Log,
-)
+from foretell.service.log.protocol import Draft, Log
 from foretell.service.log.record import StoredRow, record_of, stored_row
 from foretell.service.model.events import KeyRevoked
 from tests.service.log.engines import (

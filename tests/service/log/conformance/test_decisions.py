@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from foretell.service.log.protocol import (
-    Draft,
-    Log,
-)
+from foretell.service.log.protocol import Draft, Log
 from foretell.service.model.events import KeyRevoked, moment
 from tests.service.log.engines import (
     ADMIN,

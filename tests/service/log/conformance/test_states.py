@@ -8,11 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from foretell.service.log.errors import Damaged
-from foretell.service.log.protocol import (
-    Draft,
-    Log,
-    SavedState,
-)
+from foretell.service.log.protocol import Draft, Log, SavedState
 from tests.service.log.engines import (
     Engine,
     accepted,

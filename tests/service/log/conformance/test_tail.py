@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from foretell.service.log.protocol import (
-    Draft,
-    Log,
-)
+from foretell.service.log.protocol import Draft, Log
 from foretell.service.model.events import KeyRevoked, Record, moment
 from tests.service.log.engines import (
     ADMIN,

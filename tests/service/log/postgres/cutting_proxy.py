@@ -54,7 +54,12 @@ class CuttingProxy:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
-        up, down = await asyncio.open_unix_connection(self._server_socket)
+        try:
+            up, down = await asyncio.open_unix_connection(self._server_socket)
+        except OSError:  # the server itself is away
+            self._tasks.discard(task)
+            writer.transport.abort()
+            return
         answering: list[bool] = [True]
         try:
             with suppress(OSError):

@@ -14,9 +14,12 @@ from foretell.errors import InvalidInput, MissingExtra
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.open import open_log, open_reader
 from foretell.service.log.postgres import connection as connections
+from foretell.service.log.postgres.copies import TABLES
 from foretell.service.log.postgres.log import PostgresLog
 from foretell.service.log.postgres.settings import write_settings
-from tests.service.log.engines import decide, read_all
+from foretell.service.log.protocol import Duplicate
+from foretell.service.model.events import Record
+from tests.service.log.engines import ADMIN, accepted, decide, feedback, read_all
 from tests.service.log.postgres_server import at_database, drop_database, shared_dsn
 
 
@@ -70,12 +73,57 @@ def test_a_schema_is_brought_up_to_date_once_and_a_newer_one_is_refused(
         pass
     asyncio.run(open_and_close(3))
     monkeypatch.setattr(connections, "MIGRATIONS", before)
-    with pytest.raises(
-        InvalidInput, match="has the schema 2, and this version of foretell knows 1"
-    ):
+    newer = f"has the schema {len(later)}, and this version of foretell knows {len(before)}"
+    with pytest.raises(InvalidInput, match=newer):
         asyncio.run(open_and_close(1))
-    with pytest.raises(InvalidInput, match="has the schema 2"), open_reader(empty):
+    with pytest.raises(InvalidInput, match=newer), open_reader(empty):
         pass
+
+
+def test_a_log_from_before_partitions_is_brought_up_to_date_by_two_at_once(empty: str) -> None:
+    """Its rows stay, keys are still claimed, and what comes next goes to the month's partition."""
+
+    async def fill() -> list[Record]:
+        log = await PostgresLog.open(empty)
+        await accepted(log, ADMIN, *(feedback(1, 1, f"e{n}") for n in range(100)))
+        records = await read_all(log)
+        await log.close()
+        return records
+
+    async def go_back() -> None:
+        """Put the rows into the tables of the first version."""
+        connection = await asyncpg.connect(empty)
+        rows = {
+            table: await connection.fetch(f"SELECT {columns} FROM foretell.{table}")  # noqa: S608
+            for table, columns in TABLES.items()
+            if table != "archives"
+        }
+        await connection.execute("DROP SCHEMA foretell CASCADE")
+        await connection.execute(connections.MIGRATIONS[0])
+        await connection.execute("ALTER TABLE foretell.streams ALTER beat SET DEFAULT now()")
+        await connection.execute("ALTER TABLE foretell.streams ALTER seen SET DEFAULT 0")
+        for table, found in rows.items():
+            await connection.copy_records_to_table(
+                table, schema_name="foretell", columns=TABLES[table].split(", "), records=found
+            )
+        await write_settings(connection, schema=1)
+        await connection.close()
+
+    async def law(records: list[Record]) -> None:
+        one, other = await asyncio.gather(PostgresLog.open(empty), PostgresLog.open(empty))
+        assert await read_all(one) == records
+        (repeated,) = await other.append([feedback(1, 1, "e7")])
+        assert isinstance(repeated, Duplicate)
+        await accepted(one, feedback(1, 1, "new"))
+        assert other.check() == (len(records) + 1, 0, [])
+        await one.close()
+        await other.close()
+
+    records = asyncio.run(fill())
+    asyncio.run(go_back())
+    with pytest.raises(InvalidInput, match="start the service once"), open_reader(empty):
+        pass
+    asyncio.run(law(records))
 
 
 def test_a_database_without_a_log_is_not_read(empty: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -25,15 +25,6 @@ from tests.service.log.engines import (
     tail_until,
 )
 from tests.service.log.postgres.cutting_proxy import Cut, CuttingProxy
-from tests.service.log.postgres_server import QUICK, drop_database, made_database
-
-
-@pytest.fixture
-def dsn() -> Iterator[str]:
-    """A database with an empty log."""
-    dsn = made_database(**QUICK)
-    yield dsn
-    drop_database(dsn)
 
 
 @asynccontextmanager
@@ -259,51 +250,6 @@ def test_an_open_transaction_of_another_program_stops_nothing(dsn: str) -> None:
         await connection.close()
 
     asyncio.run(law())
-
-
-def broken_watermark(log: PostgresLog) -> None:
-    """Let a log read records that are there, whatever may still come before them."""
-    log.watch.watermark = 1 << 62
-
-
-async def known_by(records: list[Record], seqs: set[int], seconds: float) -> None:
-    """Wait until records have come, at most so many seconds."""
-    for _ in range(round(100 * seconds)):
-        if seqs <= {one.seq for one in records}:
-            return
-        await asyncio.sleep(0.01)
-
-
-@pytest.mark.parametrize("breaking", [None, broken_watermark])
-def test_a_tail_without_a_watermark_is_found_out(
-    dsn: str, breaking: Callable[[PostgresLog], None] | None
-) -> None:
-    """A record of a stream that is behind comes after one that is above it."""
-
-    async def law() -> bool:
-        async with opened(dsn, dsn) as (log, behind):
-            head = behind.writer.own.stamps.now()
-            if breaking is not None:
-                breaking(log)
-            number = await decide(log)
-            behind.writer.own.stamps._next = head // 2048 + 1
-            records: list[Record] = []
-
-            async def follow() -> None:
-                async for item in log.tail(0):
-                    records.extend(item.records)
-
-            following = asyncio.create_task(follow())
-            if breaking is not None:
-                await known_by(records, {number}, 10)
-            late = await decide(behind)
-            await known_by(records, {number, late}, 10 if breaking is None else 0.5)
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
-            known = [one.seq for one in records]
-            return known == sorted(known) and {number, late} <= set(known)
-
-    assert asyncio.run(law()) == (breaking is None)
 
 
 def test_the_folder_of_the_proxy_is_short(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -7,8 +7,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from foretell.service.log.chain import KeptLink, find_damage
+from foretell.service.log.chain import START, KeptLink, find_damage
 from foretell.service.log.errors import Damaged
+from foretell.service.log.owners import Owners
+from foretell.service.log.postgres.archived_ranges import read_archives
 from foretell.service.log.postgres.connection import (
     check_schema,
     close_connection,
@@ -16,14 +18,16 @@ from foretell.service.log.postgres.connection import (
     driver_errors_wrapped,
 )
 from foretell.service.log.postgres.group import CLAIMS_MODULUS, unit_claim
-from foretell.service.log.postgres.in_order import ORPHANED, Owners
+from foretell.service.log.postgres.in_order import ORPHANED
 from foretell.service.log.postgres.rows import COLUMNS, row_of
 from foretell.service.log.postgres.settings import read_settings
-from foretell.service.log.postgres.streams import StreamRow, read_streams
+from foretell.service.log.postgres.streams import read_streams
 from foretell.service.log.protocol import LogCheck
 from foretell.service.log.record import StoredRow, claim_number, personal_is_sound, state_is_sound
+from foretell.service.log.stream_row import StreamRow
 from foretell.service.model.events import SLOTS
 
+LAST_SEQ = (1 << 63) - 1
 ROWS_PER_STEP = 256
 """Rows that are read at a time, before a pause."""
 Pause = Callable[[int], None]
@@ -73,6 +77,7 @@ class Checking:
         self._runner = runner
         self._connection = connection
         self._pause = pause
+        self._archives = runner.run(read_archives(connection))
 
     def run(self) -> LogCheck:
         """Check all parts."""
@@ -129,21 +134,56 @@ class Checking:
         return found
 
     def _stream(self, stream: StreamRow, orphans: list[int]) -> Iterator[str]:
+        """Check a stream, part by part where something between them is archived."""
+        begin, start = stream.first, START
+        for archive in self._archives:
+            if archive.end <= stream.first or archive.first > stream.last:
+                continue
+            yield from self._part(stream, orphans, start, (begin, archive.first - 1), None)
+            if stream.last < archive.end:
+                return
+            start = self._link_before(stream.stream, archive.end)
+            begin = max(stream.first, start.seq + 1)
+        yield from self._part(stream, orphans, start, (begin, stream.last), stream.link)
+
+    def _link_before(self, stream: int, seq: int) -> KeptLink:
+        row = self._runner.run(
+            self._connection.fetchrow(
+                "SELECT number, seq, link FROM foretell.links WHERE stream = $1 AND seq < $2 "
+                "ORDER BY seq DESC LIMIT 1",
+                stream,
+                seq,
+            )
+        )
+        return START if row is None else KeptLink(*row)
+
+    def _part(
+        self,
+        stream: StreamRow,
+        orphans: list[int],
+        start: KeptLink,
+        seqs: tuple[int, int],
+        end: bytes | None,
+    ) -> Iterator[str]:
+        last = seqs[1] if end is None else LAST_SEQ
         rows = self._rows(
             f"SELECT {COLUMNS} FROM foretell.events WHERE "
             f"(seq BETWEEN $1 AND $2 AND (seq & {SLOTS - 1}) = $3) OR seq = ANY($4::bigint[]) "
             "ORDER BY seq",
-            stream.first,
-            stream.last,
+            *seqs,
             stream.slot,
-            orphans,
+            [seq for seq in orphans if start.seq < seq <= last],
         )
         links = self._rows(
-            "SELECT number, seq, link FROM foretell.links WHERE stream = $1 ORDER BY seq",
+            "SELECT number, seq, link FROM foretell.links WHERE stream = $1 "
+            "AND seq BETWEEN $2 AND $3 ORDER BY seq",
             stream.stream,
+            seqs[0],
+            last,
         )
         counted = _Counted(rows, self._pause)
-        for sentence in find_damage(counted, (KeptLink(*row) for row in links), stream.link):
+        kept = (KeptLink(*row) for row in links)
+        for sentence in find_damage(counted, kept, end, start):
             if sentence is not None:
                 yield sentence
 
@@ -166,7 +206,9 @@ class Checking:
             "SELECT ranks.campaign, ranks.seq FROM foretell.ranks LEFT JOIN ("
             "SELECT campaign, seq, row_number() OVER (PARTITION BY campaign ORDER BY seq) - 1 "
             "AS rank FROM foretell.events WHERE decision IS NULL) AS counted "
-            "USING (campaign, seq) WHERE counted.rank IS DISTINCT FROM ranks.rank"
+            "USING (campaign, seq) WHERE counted.rank IS DISTINCT FROM ranks.rank "
+            "AND campaign <> ALL($1::bigint[])",
+            [number for one in self._archives for number in one.campaigns],
         ):
             yield f"the rank of decision {row['seq']} of campaign {row['campaign']} is wrong"
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from foretell.service.log.archives import ArchivedRange
 from foretell.service.log.errors import Damaged
+from foretell.service.log.postgres.archived_ranges import is_archived, read_archives
 from foretell.service.log.postgres.group import UnitKey, Wanted
-from foretell.service.log.postgres.rows import PREFIXED, row_of
-from foretell.service.log.protocol import Claim, Duplicate, Taken, UnitAction, Written
+from foretell.service.log.postgres.rows import ONE_BY_ONE, PREFIXED, row_of
+from foretell.service.log.protocol import (
+    Claim,
+    ClaimedInArchive,
+    Duplicate,
+    Taken,
+    UnitAction,
+    Written,
+)
 from foretell.service.log.record import record_of
 from foretell.service.model.events import Record
 
@@ -17,7 +26,9 @@ class EarlierClaims:
     """The claims of some drafts that were made before, and by which records."""
 
     def __init__(
-        self, keys: dict[Claim, Record | Damaged], units: dict[UnitKey, UnitAction]
+        self,
+        keys: dict[Claim, Record | Damaged | ClaimedInArchive],
+        units: dict[UnitKey, UnitAction],
     ) -> None:
         """Answer from what was read."""
         self._keys = keys
@@ -28,16 +39,25 @@ class EarlierClaims:
         """Look up all that some drafts claim."""
         claims = [claim for one in drafts for claim in one.claims]
         units = [one.unit_key for one in drafts if one.unit_key is not None]
-        keys: dict[Claim, Record | Damaged] = {}
+        keys: dict[Claim, Record | Damaged | ClaimedInArchive] = {}
+        archives: list[ArchivedRange] | None = None
         for row in await connection.fetch(
             f"SELECT keys.campaign AS number, keys.key, keys.seq AS winner, {PREFIXED} "
-            "FROM unnest($1::bigint[], $2::bytea[]) AS wanted (campaign, key) "
-            "JOIN foretell.keys ON keys.campaign = wanted.campaign AND keys.key = wanted.key "
-            "LEFT JOIN foretell.events ON events.seq = keys.seq",
+            "FROM unnest($1::bigint[], $2::bytea[]) AS wanted (campaign, key) CROSS JOIN LATERAL ("
+            "SELECT * FROM foretell.keys WHERE keys.campaign = wanted.campaign "
+            f"AND keys.key = wanted.key {ONE_BY_ONE}) AS keys LEFT JOIN LATERAL ("
+            f"SELECT * FROM foretell.events WHERE events.seq = keys.seq {ONE_BY_ONE}) AS events "
+            "ON true",
             [campaign for campaign, _ in claims],
             [key for _, key in claims],
         ):
-            keys[row["number"], row["key"]] = _winner(row["winner"], tuple(row)[3:])
+            winner, columns = row["winner"], tuple(row)[3:]
+            if columns[0] is None and archives is None:
+                archives = await read_archives(connection)
+            if columns[0] is None and is_archived(winner, archives or []):
+                keys[row["number"], row["key"]] = ClaimedInArchive(winner)
+            else:
+                keys[row["number"], row["key"]] = _winner(winner, columns)
         given: dict[UnitKey, UnitAction] = {}
         for row in await connection.fetch(
             "SELECT units.* FROM unnest($1::bigint[], $2::bytea[], $3::integer[]) "
@@ -62,8 +82,10 @@ class EarlierClaims:
         """Return what a draft is answered, if something that it claims was claimed before."""
         for claim in wanted.claims:
             earlier = self._keys.get(claim)
+            if isinstance(earlier, (Damaged, ClaimedInArchive)):
+                return earlier
             if earlier is not None:
-                return earlier if isinstance(earlier, Damaged) else Duplicate(earlier)
+                return Duplicate(earlier)
         if wanted.unit_key is not None and wanted.unit_key in self._units:
             return Taken(self._units[wanted.unit_key])
         return None

@@ -15,7 +15,10 @@ from foretell.service.database_address import without_password as shown
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.postgres.settings import read_settings, write_settings
 
-MIGRATIONS: Final = (Path(__file__).with_name("schema.sql").read_text("utf-8"),)
+MIGRATIONS: Final = tuple(
+    Path(__file__).with_name(name).read_text("utf-8")
+    for name in ("schema.sql", "partitions.sql", "live_states.sql")
+)
 """What makes each version of the schema from the one before; the first makes it from nothing."""
 OLDEST_SERVER = 14
 CONNECT_SECONDS = 5.0
@@ -43,12 +46,65 @@ PASSING = (
 """The server may be well again: none of it is damage."""
 
 
+class LentConnection(asyncpg.Connection):  # type: ignore[misc]
+    """A connection through a pooler, which lends a server for one transaction at a time.
+
+    A statement is prepared and then carried out: outside of a transaction that may be on another
+    server, where nothing was prepared, or something else.
+    """
+
+    async def fetch(self, *values: Any, **options: Any) -> Any:
+        """Return the rows of a query."""
+        return await self._lent(super().fetch, values, options)
+
+    async def fetchrow(self, *values: Any, **options: Any) -> Any:
+        """Return the first row of a query, or None."""
+        return await self._lent(super().fetchrow, values, options)
+
+    async def fetchval(self, *values: Any, **options: Any) -> Any:
+        """Return the first column of the first row of a query, or None."""
+        return await self._lent(super().fetchval, values, options)
+
+    async def execute(self, *values: Any, **options: Any) -> Any:
+        """Carry out statements; without arguments they are sent as they are."""
+        if len(values) == 1:
+            return await super().execute(*values, **options)
+        return await self._lent(super().execute, values, options)
+
+    async def _lent(self, call: Any, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if self.is_in_transaction():
+            return await call(*values, **options)
+        async with self.transaction():
+            return await call(*values, **options)
+
+
+_pooled: dict[str, bool] = {}
+"""By address, whether a pooler such as PgBouncer answers there."""
+
+
+async def connection_options(dsn: str) -> dict[str, Any]:
+    """Return how to connect to a database: through a pooler, or to the writable of many hosts."""
+    options: dict[str, Any] = {
+        "timeout": CONNECT_SECONDS,
+        "server_settings": {"application_name": "foretell"},
+    }
+    if "," in dsn and "target_session_attrs" not in dsn:
+        options["target_session_attrs"] = "read-write"
+    unprepared = options | {"statement_cache_size": 0, "connection_class": LentConnection}
+    if dsn not in _pooled:
+        connection = await asyncpg.connect(dsn, **unprepared)
+        try:
+            answering = await connection.fetchval("SELECT pg_backend_pid()")
+            _pooled[dsn] = answering != connection.get_server_pid()
+        finally:
+            await close_connection(connection)
+    return unprepared if _pooled[dsn] else options
+
+
 async def connect(dsn: str) -> Any:
     """Open a connection; raise `LogClosed` where that may work later."""
     with driver_errors_wrapped(dsn):
-        connection = await asyncpg.connect(
-            dsn, timeout=CONNECT_SECONDS, server_settings={"application_name": "foretell"}
-        )
+        connection = await asyncpg.connect(dsn, **await connection_options(dsn))
     version = connection.get_server_version().major
     if version < OLDEST_SERVER:
         await connection.close()
@@ -78,6 +134,7 @@ async def prepare(connection: Any, dsn: str) -> dict[str, Any]:
             for number, statements in enumerate(MIGRATIONS[version:], version + 1):
                 await connection.execute(statements)
                 await write_settings(connection, schema=number)
+            await connection.execute("SELECT foretell.make_partitions(foretell.log_now() * 2048)")
         return await read_settings(connection)
 
 

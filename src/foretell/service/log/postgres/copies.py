@@ -41,6 +41,7 @@ TABLES = {
     "states": "campaign, version, position, body, digest",
     "counters": "campaign, name, count",
     "key_uses": "id, last_used",
+    "archives": "lower, upper, campaigns",
 }
 ROWS_PER_BLOCK = 1000
 _LENGTH = struct.Struct(">I")
@@ -137,7 +138,7 @@ async def _replace(connection: Any, copy: str, own: int | None, scale: float | N
             f"the copy {copy!r} runs at another speed of the clock than the log: "
             f"restore it to a database of its own"
         )
-    for table in TABLES:
+    for table in (*TABLES, "live_states"):
         await connection.execute(f"DELETE FROM foretell.{table}")
     for table, rows in blocks:
         await _insert(connection, copy, table, rows)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from foretell.service.log.chain import Chain
-from foretell.service.log.postgres.streams import StreamRow
 from foretell.service.log.protocol import Claim, Draft, UnitAction
 from foretell.service.log.record import (
     checksum_of,
@@ -15,6 +14,7 @@ from foretell.service.log.record import (
     packed,
     personal_checksum,
 )
+from foretell.service.log.stream_row import StreamRow
 from foretell.service.model.events import Decided, Record, encode_event, moment, stamp
 
 CLAIMS_MODULUS = 1 << 62

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from foretell.service.log.chain import LINK_EVERY, START, KeptLink, verified
+from foretell.service.log.chain import LINK_EVERY, KeptLink
 from foretell.service.log.errors import Damaged
-from foretell.service.log.postgres.rows import COLUMNS, row_of, slot_of
-from foretell.service.log.postgres.streams import StreamRow, read_streams
-from foretell.service.log.record import StoredRow
+from foretell.service.log.owners import Owners, verify_streams
+from foretell.service.log.postgres.archived_ranges import read_archives
+from foretell.service.log.postgres.rows import COLUMNS, row_of
+from foretell.service.log.postgres.streams import read_streams
+from foretell.service.log.record import StoredRow, record_of
+from foretell.service.log.stream_row import StreamRow
 from foretell.service.model.events import SLOTS, Record
 
+_LAST = (1 << 63) - 1
 ORPHANED = (
     "NOT EXISTS (SELECT 1 FROM foretell.streams WHERE "
     f"streams.slot = (events.seq & {SLOTS - 1}) "
@@ -21,67 +24,57 @@ ORPHANED = (
 """Holds for a record that no stream has written."""
 
 
-class Owners:
-    """Which stream has written a record: the one that had its slot then."""
-
-    def __init__(self, streams: Sequence[StreamRow]) -> None:
-        """Sort streams by their slots, and by when they were opened."""
-        self._by_slot: dict[int, list[StreamRow]] = {}
-        for stream in sorted(streams, key=lambda one: one.first):
-            self._by_slot.setdefault(stream.slot, []).append(stream)
-        self._last: int | None = min((one.stream for one in streams), default=None)
-
-    def owner(self, seq: int) -> int | None:
-        """Return the stream of a record, asked for in order.
-
-        A record that no stream can have written breaks the chain of the one before it.
-        """
-        streams = self._by_slot.get(slot_of(seq), [])
-        index = bisect_right(streams, seq, key=lambda one: one.first) - 1
-        if index >= 0:
-            self._last = streams[index].stream
-        return self._last
-
-
 async def read_in_order(connection: Any, after: int, count: int) -> list[Record]:
-    """Return records after one, checked from one link that was kept to another, in one snapshot."""
+    """Return records after one, checked from one link that was kept to another, in one snapshot.
+
+    What an archive has left of its range is checked record by record: the chains go on after it.
+    """
+    for archive in await read_archives(connection):
+        if after + 1 < archive.first and (
+            found := await _read_chained(connection, after, count, archive.first)
+        ):
+            return found
+        if after + 1 < archive.end:
+            left = await _read_rows(connection, max(after, archive.first - 1), archive.end, count)
+            if left:
+                return [record_of(row) for row in left]
+            after = archive.end - 1
+    return await _read_chained(connection, after, count, None)
+
+
+async def _read_rows(
+    connection: Any, after: int, before: int | None, limit: int
+) -> list[StoredRow]:
+    rows = await connection.fetch(
+        f"SELECT {COLUMNS} FROM foretell.events WHERE seq > $1 AND seq < $2 ORDER BY seq LIMIT $3",
+        after,
+        _LAST if before is None else before,
+        limit,
+    )
+    return [row_of(row) for row in rows]
+
+
+async def _read_chained(
+    connection: Any, after: int, count: int, before: int | None
+) -> list[Record]:
+    """Return records after one, and before another where something is archived from there on."""
     limit = (count // LINK_EVERY + 2) * LINK_EVERY
-    page = [
-        row_of(row)
-        for row in await connection.fetch(
-            f"SELECT {COLUMNS} FROM foretell.events WHERE seq > $1 ORDER BY seq LIMIT $2",
-            after,
-            limit,
-        )
-    ]
+    page = await _read_rows(connection, after, before, limit)
+    if not page and before is not None:
+        return []
     streams = {one.stream: one for one in await read_streams(connection, "last > $1", after)}
     if not streams:
         if page:
             raise Damaged("a record after", after)
         return []
-    end = page[-1].seq if len(page) == limit else None
+    end = page[-1].seq if len(page) == limit or before is not None else None
     starts, kept = await _read_links(connection, list(streams), after, end)
     first = min(
         starts[number].seq + 1 if number in starts else stream.first
         for number, stream in streams.items()
     )
     rows, owners = await _read_back(connection, streams, first, after)
-    by_stream: dict[int, list[StoredRow]] = {number: [] for number in streams}
-    for row in [*rows, *page]:
-        owner = owners.owner(row.seq)
-        if owner in by_stream and row.seq > starts.get(owner, START).seq:
-            by_stream[owner].append(row)
-    found: list[Record] = []
-    for number, own in by_stream.items():
-        whole = end is None or streams[number].last <= end
-        link = streams[number].link if whole else None
-        start = starts.get(number, START)
-        found += [
-            record
-            for record in verified(own, start, kept.get(number, {}), link)
-            if record.seq > after
-        ]
-    return sorted(found)
+    return verify_streams([*rows, *page], owners, streams, starts, kept, after, end)
 
 
 async def _read_links(
@@ -98,7 +91,7 @@ async def _read_links(
         "AND seq > $2 AND seq <= $3) AS links",
         streams,
         after,
-        (1 << 63) - 1 if end is None else end,
+        _LAST if end is None else end,
     )
     for stream, seq, number, link in rows:
         if seq <= after:

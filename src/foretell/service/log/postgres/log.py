@@ -5,7 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -13,7 +21,9 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any, Self, cast
 
+from foretell.service.database_address import without_password
 from foretell.service.log.errors import LogClosed
+from foretell.service.log.moving import refuse_moved, refuse_unfinished
 from foretell.service.log.postgres import side_tables
 from foretell.service.log.postgres.append import append_jobs
 from foretell.service.log.postgres.connection import (
@@ -23,6 +33,7 @@ from foretell.service.log.postgres.connection import (
     prepare,
 )
 from foretell.service.log.postgres.copies import back_up, put_in_place
+from foretell.service.log.postgres.fold_sharing import PostgresFoldSharing
 from foretell.service.log.postgres.log_clock import clock_of
 from foretell.service.log.postgres.own_stream import OwnStream
 from foretell.service.log.postgres.pool import LoopThread, Pool, loop_thread
@@ -42,8 +53,9 @@ from foretell.service.log.protocol import (
     Tail,
     Written,
 )
+from foretell.service.model.events import moment
 
-REPLACED = "the log was replaced by a copy: read it again"
+REPLACED = "the log was replaced, by a copy or a standby that lacks records: read it again"
 
 
 class PostgresLog(PostgresReader):
@@ -66,6 +78,9 @@ class PostgresLog(PostgresReader):
         writer.own.on_commit = watch.wake
         writer.on_reopened = self._read_up_to
         watch.on_moved = self._wake_followers
+        watch.on_replaced = self._be_replaced
+        self.sharing = PostgresFoldSharing(pool, watch, timing, self._tail)
+        """How the fold is shared with others that write the log."""
 
     @classmethod
     async def open(cls, dsn: str, *, time_scale: float | None = None) -> Self:
@@ -74,6 +89,7 @@ class PostgresLog(PostgresReader):
         pool = watch = None
         try:
             settings = await prepare(connection, dsn)
+            refuse_moved(settings, without_password(dsn))
             with driver_errors_wrapped(dsn):
                 clock = await clock_of(connection, settings, dsn, time_scale)
             timing = timing_of(settings)
@@ -108,11 +124,6 @@ class PostgresLog(PostgresReader):
         """How many times as fast as the machine's clock log time runs."""
         return self._own.stamps.clock.scale
 
-    @property
-    def shared(self) -> bool:
-        """Whether other processes may write the same log."""
-        return True
-
     async def append(self, drafts: Sequence[Draft]) -> list[Written]:
         """Write records, durable and in order; raise `LogClosed` if none of them was taken in."""
         written: list[Written] = await self.writer.submit(drafts)
@@ -120,13 +131,19 @@ class PostgresLog(PostgresReader):
 
     async def tail(self, after: int) -> AsyncIterator[Tail]:
         """Follow the log after a seq: an item for every commit, and while nothing comes, often."""
-        follower = TailFollower(after, self._pool, self.watch, self._timing)
+        async for item in self._tail(after):
+            yield item
+
+    async def _tail(
+        self, after: int, folded: Callable[[], Collection[int]] | None = None
+    ) -> AsyncIterator[Tail]:
+        follower = TailFollower(after, self._pool, self.watch, self._timing, folded)
         self._followers.add(follower)
         try:
             while True:
                 item = await follower.next()
                 yield item
-                follower.done = item.upto
+                follower.done = item.upto if folded is None else self._own.seen
         finally:
             self._followers.discard(follower)
 
@@ -176,7 +193,7 @@ class PostgresLog(PostgresReader):
         """Keep a state; its position is not above the head, which is made durable before it."""
         if self._own.row.head < state.position:
             await self.writer.submit(work=side_tables.move_head_to(state.position))
-        await side_tables.save_state(self._pool, campaign, state)
+        await side_tables.save_state(self._pool, campaign, state, self.watch.server)
 
     async def erase(self, campaign: int, unit: bytes) -> int:
         """Forget which decisions belong to a unit, and their contexts; return their number."""
@@ -203,11 +220,14 @@ class PostgresLog(PostgresReader):
         """Replace all that the log holds by a copy, once that is checked and written."""
 
         async def work(own: OwnStream) -> None:
-            await asyncio.to_thread(put_in_place, self.dsn, copy, own.row.stream)
-            self.restores += 1
-            await own.open_another()
-            for follower in self._followers:
-                follower.end(REPLACED)
+            self.watch.ignore_marks(ignored=True)
+            try:
+                await asyncio.to_thread(put_in_place, self.dsn, copy, own.row.stream)
+                self.restores += 1
+                await own.open_another()
+            finally:
+                self.watch.ignore_marks(ignored=False)
+            self._end_followers()
 
         await self.writer.submit(work=work)
 
@@ -219,7 +239,16 @@ class PostgresLog(PostgresReader):
             writer.commits,
             writer.commit_seconds,
             self._own.stamps.clock.ahead_seconds,
+            max(0, moment(self.head()) - moment(self.watch.watermark)) / 1e6,
         )
+
+    async def stored_bytes(self) -> int:
+        """Return how much room the tables and their indexes take."""
+        row = await self._pool.fetchrow(
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
+            "WHERE relnamespace = 'foretell'::regnamespace AND relkind IN ('r', 'm')"
+        )
+        return int(row[0])
 
     def condition(self) -> LogCondition:
         """Return who writes the log, and whether an acknowledged record survives the primary."""
@@ -244,6 +273,15 @@ class PostgresLog(PostgresReader):
     def _wake_followers(self) -> None:
         for follower in self._followers:
             follower.wake()
+
+    def _be_replaced(self) -> None:
+        self.restores += 1
+        self._end_followers()
+
+    def _end_followers(self) -> None:
+        """Let those that follow read all again."""
+        for follower in self._followers:
+            follower.end(REPLACED)
 
     async def _read_up_to(self, head: int) -> None:
         """Wait until those that follow have taken all below a head: keys may have been revoked."""
@@ -297,4 +335,5 @@ def open_postgres_reader(dsn: str) -> Iterator[LogReader]:
 
 async def _check_schema(pool: Pool) -> None:
     async with pool.connection() as connection:
-        await check_schema(connection, pool.dsn)
+        settings = await check_schema(connection, pool.dsn)
+    refuse_unfinished(settings, without_password(pool.dsn))

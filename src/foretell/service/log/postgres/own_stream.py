@@ -2,7 +2,8 @@
 
 If a connection is lost while a statement is under way, the head of the stream says whether it was
 carried out: it is moved by every statement, and by nobody else. A stream that others have sealed is
-left, and another is opened.
+left, and so is one whose last records a server has lost that took the place of another: nobody
+writes it any more, and another is opened.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from foretell.service.log.postgres.group import APPEND, Group, head_arguments
 from foretell.service.log.postgres.log_clock import WALL_CLOCK, ServerClock
 from foretell.service.log.postgres.settings import StreamTiming
 from foretell.service.log.postgres.streams import (
-    StreamRow,
     close_stream,
     open_stream,
     read_own,
 )
 from foretell.service.log.stamps import Stamps
+from foretell.service.log.stream_row import StreamRow
 
 logger = logging.getLogger("foretell.service")
 
@@ -171,16 +172,17 @@ class OwnStream:
         raise Sealed
 
     async def reconnect(self) -> None:
-        """Connect again, find out where the stream ends, and open another if it is sealed."""
+        """Connect again, find out where the stream ends, and open another if it is of no use."""
         connection = await connect(self._dsn)
         try:
             with driver_errors_wrapped(self._dsn):
                 found = await read_own(connection, self.row.stream)
                 self.connection = connection
-                if found.sealed:
+                group = self._under_way
+                ends = {self.row.link, self.row.link if group is None else group.stream.link}
+                if found is None or found.sealed or found.link not in ends:
                     await self._open()
                     return
-                group = self._under_way
                 if group is not None and found.link == group.stream.link:
                     self._chain = group.chain
                 self.row = found

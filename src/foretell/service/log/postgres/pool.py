@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 import asyncpg
 
-from foretell.service.log.postgres.connection import CONNECT_SECONDS, driver_errors_wrapped
+from foretell.service.log.postgres.connection import connection_options, driver_errors_wrapped
 
 MOST_READERS = 4
 T = TypeVar("T")
@@ -33,9 +33,8 @@ class Pool:
                 dsn,
                 min_size=0,
                 max_size=MOST_READERS,
-                timeout=CONNECT_SECONDS,
                 reset=_leave_as_it_is,
-                server_settings={"application_name": "foretell"},
+                **await connection_options(dsn),
             )
         return cls(dsn, pool)
 

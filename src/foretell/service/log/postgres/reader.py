@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from itertools import count as count_from
 from typing import Any
 
+from foretell.service.log.archives import ArchivedRange
 from foretell.service.log.chain import LINK_EVERY
 from foretell.service.log.errors import Damaged
+from foretell.service.log.postgres.archived_ranges import is_archived, read_archives
 from foretell.service.log.postgres.check import check_database
 from foretell.service.log.postgres.in_order import read_in_order
 from foretell.service.log.postgres.pool import Pool
-from foretell.service.log.postgres.rows import COLUMNS, PREFIXED, row_of
+from foretell.service.log.postgres.rows import COLUMNS, ONE_BY_ONE, PREFIXED, row_of
 from foretell.service.log.protocol import LogCheck, UnitAction
 from foretell.service.log.record import claim_digest, record_of
 from foretell.service.model.events import Decided, DecisionRecords, Record
@@ -42,7 +44,8 @@ class RecordQueries:
         """Return the decisions with these numbers, each with all its records; others are absent."""
         rows = await self._fetch(
             f"SELECT {PREFIXED}, {_RANK} AS rank FROM unnest($1::bigint[]) WITH ORDINALITY "
-            "AS wanted (number, place) JOIN foretell.events ON events.seq = wanted.number "
+            "AS wanted (number, place) CROSS JOIN LATERAL (SELECT * FROM foretell.events "
+            f"WHERE events.seq = wanted.number {ONE_BY_ONE}) AS events "
             "WHERE decision IS NULL AND campaign = $2 ORDER BY place",
             list(dict.fromkeys(numbers)),
             campaign,
@@ -116,9 +119,9 @@ class RecordQueries:
     ) -> list[DecisionRecords]:
         about: dict[int, list[Record]] = {row[0]: [] for row, _ in ranked}
         for row in await self._fetch(
-            f"SELECT {PREFIXED} FROM unnest($1::bigint[]) AS wanted (number) "
-            "JOIN foretell.events ON decision = wanted.number AND decision > 0 "
-            "ORDER BY events.seq",
+            f"SELECT {PREFIXED} FROM unnest($1::bigint[]) AS wanted (number) CROSS JOIN LATERAL ("
+            "SELECT * FROM foretell.events WHERE decision = wanted.number AND decision > 0 "
+            f"AND seq > wanted.number {ONE_BY_ONE}) AS events ORDER BY events.seq",
             list(about),
         ):
             record = record_of(row_of(row))
@@ -160,6 +163,11 @@ class RecordQueries:
         )
         return [record_of(row_of(row)) for row in rows]
 
+    async def archives(self) -> list[ArchivedRange]:
+        """Return what was archived, in order."""
+        async with self._pool.connection() as connection:
+            return await read_archives(connection)
+
     async def campaigns(self) -> list[int]:
         """Return the numbers of all campaigns, in order."""
         rows = await self._fetch(
@@ -173,13 +181,18 @@ class RecordQueries:
         digests = {claim_digest(key): key for key in keys}
         found = {}
         for row in await self._fetch(
-            f"SELECT keys.key, keys.seq AS winner, {PREFIXED} FROM foretell.keys "
-            "LEFT JOIN foretell.events ON events.seq = keys.seq "
-            "WHERE keys.campaign = $1 AND keys.key = ANY($2::bytea[])",
+            f"SELECT keys.key, keys.seq AS winner, {PREFIXED} "
+            "FROM unnest($2::bytea[]) AS wanted (key) CROSS JOIN LATERAL ("
+            "SELECT key, seq FROM foretell.keys WHERE keys.campaign = $1 "
+            f"AND keys.key = wanted.key {ONE_BY_ONE}) AS keys LEFT JOIN LATERAL ("
+            f"SELECT * FROM foretell.events WHERE events.seq = keys.seq {ONE_BY_ONE}) AS events "
+            "ON true",
             campaign,
             list(digests),
         ):
             if row["seq"] is None:
+                if is_archived(row["winner"], await self.archives()):
+                    continue
                 raise Damaged("record", row["winner"])
             found[digests[row["key"]]] = record_of(row_of(tuple(row)[2:]))
         return found

@@ -19,6 +19,8 @@ class StreamTiming(NamedTuple):
     """After which a stream without records says that it is alive."""
     lease_seconds: float = 3.0
     """After which a stream that has not moved is sealed."""
+    lag_seconds: float = 5.0
+    """After which a record that is in no published state lets the next decider fold too."""
 
 
 def timing_of(settings: dict[str, Any]) -> StreamTiming:

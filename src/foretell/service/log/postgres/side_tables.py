@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from foretell.service.log.errors import Damaged
+from foretell.service.log.errors import Damaged, StatesDiffer
 from foretell.service.log.postgres.group import CLAIMS_MODULUS, unit_claim
 from foretell.service.log.postgres.own_stream import OwnStream
 from foretell.service.log.postgres.pool import Pool
@@ -19,8 +19,6 @@ from foretell.service.log.record import (
     state_digest,
     state_is_sound,
 )
-
-logger = logging.getLogger("foretell.service")
 
 
 class PostgresReader(RecordQueries):
@@ -64,19 +62,22 @@ class PostgresReader(RecordQueries):
         return {row["id"]: row["last_used"] for row in rows}
 
 
-async def save_state(pool: Pool, campaign: int, state: SavedState) -> None:
+async def save_state(pool: Pool, campaign: int, state: SavedState, server: Any) -> None:
     """Keep a state, unless another process has kept a later one of its version.
 
-    Two processes that save the same position save the same bytes, or one of them is wrong.
+    Two processes that save the same position save the same bytes: else `StatesDiffer` is raised. A
+    server that has taken the place of the one that the records were read from keeps nothing.
     """
     digest = state_digest(campaign, *state)
     kept = await pool.fetchrow(
         "INSERT INTO foretell.states (campaign, position, version, body, digest) "
-        "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (campaign, version) DO UPDATE SET "
+        "SELECT $1::bigint, $2::bigint, $3::text, $4::bytea, $5::bytea "
+        "WHERE pg_postmaster_start_time() = $6 ON CONFLICT (campaign, version) DO UPDATE SET "
         "position = $2, body = $4, digest = $5 WHERE states.position < $2 RETURNING digest",
         campaign,
         *state,
         digest,
+        server,
     )
     if kept is None:
         other = await pool.fetchrow(
@@ -87,12 +88,15 @@ async def save_state(pool: Pool, campaign: int, state: SavedState) -> None:
             state.position,
         )
         if other is not None and other["digest"] != digest:
-            logger.error(
-                "campaign %d: two processes have come to different states at %d: "
-                "run foretell verify",
-                campaign,
-                state.position,
-            )
+            raise different_states(campaign, state.position)
+
+
+def different_states(campaign: int, position: int) -> StatesDiffer:
+    """Return the alarm that two processes have folded the same records to different states."""
+    return StatesDiffer(
+        f"campaign {campaign}: two servers have come to different states at {position}, and one "
+        f"of them is wrong: run foretell verify, and restart the servers"
+    )
 
 
 def move_head_to(head: int) -> Work:

@@ -7,42 +7,16 @@ above its own.
 
 from __future__ import annotations
 
-import zlib
 from typing import Any, NamedTuple
 
 import asyncpg
-import msgspec
 
-from foretell.service.log.chain import ROOT
 from foretell.service.log.clock import Clock
 from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.stream_row import StreamRow
 from foretell.service.model.events import SLOTS, moment, stamp
 
 _COLUMNS = "stream, slot, head, first, last, records, link, claims, sealed"
-
-
-class StreamRow(NamedTuple):
-    """What is known of a stream."""
-
-    stream: int
-    slot: int
-    head: int
-    """The first seq that may still be used."""
-    first: int
-    """The head with which it was opened."""
-    last: int = 0
-    """The seq of its last record."""
-    records: int = 0
-    link: bytes = ROOT
-    """That of its last record."""
-    claims: int = 0
-    """The sum of the numbers of its claims."""
-    sealed: bool = False
-
-    def checksum(self) -> int:
-        """Return the checksum that is stored with it."""
-        unsigned = zlib.crc32(msgspec.msgpack.encode(tuple(self)))
-        return unsigned - ((unsigned & 0x80000000) << 1)
 
 
 class OpenStream(NamedTuple):
@@ -51,6 +25,8 @@ class OpenStream(NamedTuple):
     stream: StreamRow
     seen: int
     beat: Any
+    server: Any
+    """When the server was started that has answered: which server it is."""
 
 
 def stream_of(row: Any) -> StreamRow:
@@ -73,9 +49,10 @@ async def read_streams(connection: Any, condition: str = "true", *values: Any) -
 async def read_open_streams(connection: Any) -> list[OpenStream]:
     """Return the streams that are not sealed."""
     rows = await connection.fetch(
-        f"SELECT {_COLUMNS}, checksum, seen, beat FROM foretell.streams WHERE NOT sealed"
+        f"SELECT {_COLUMNS}, checksum, seen, beat, pg_postmaster_start_time() AS server "
+        "FROM foretell.streams WHERE NOT sealed"
     )
-    return [OpenStream(stream_of(row), row["seen"], row["beat"]) for row in rows]
+    return [OpenStream(stream_of(row), row["seen"], row["beat"], row["server"]) for row in rows]
 
 
 async def read_watermark(connection: Any) -> int:
@@ -155,11 +132,12 @@ async def close_stream(connection: Any, stream: StreamRow, head: int) -> None:
     )
 
 
-async def read_own(connection: Any, number: int) -> StreamRow:
-    """Return an own stream, after whatever still writes it for a connection that was lost."""
+async def read_own(connection: Any, number: int) -> StreamRow | None:
+    """Return an own stream, after whatever still writes it for a connection that was lost.
+
+    None: the server has no such stream, because it has lost the end of the log.
+    """
     row = await connection.fetchrow(
         f"SELECT {_COLUMNS}, checksum FROM foretell.streams WHERE stream = $1 FOR UPDATE", number
     )
-    if row is None:
-        raise Damaged("the end of the log, stored as", number)
-    return stream_of(row)
+    return None if row is None else stream_of(row)

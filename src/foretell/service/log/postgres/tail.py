@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from foretell.service.log.errors import LogClosed
@@ -19,8 +20,18 @@ RECORDS_PER_READ = 1000
 class TailFollower:
     """One that follows the log from a seq on."""
 
-    def __init__(self, after: int, pool: Pool, watch: StreamWatch, timing: StreamTiming) -> None:
-        """Begin at once with what is there."""
+    def __init__(
+        self,
+        after: int,
+        pool: Pool,
+        watch: StreamWatch,
+        timing: StreamTiming,
+        folded: Callable[[], Collection[int]] | None = None,
+    ) -> None:
+        """Begin at once with what is there.
+
+        `folded` returns the campaigns whose decisions and feedback are wanted; without it all are.
+        """
         self.done = 0
         """Up to where what was handed over has been dealt with."""
         self._after = after
@@ -28,6 +39,7 @@ class TailFollower:
         self._pool = pool
         self._watch = watch
         self._timing = timing
+        self._folded = folded
         self._end: str | None = None
         self._wake = asyncio.Event()
         self._wake.set()
@@ -56,10 +68,12 @@ class TailFollower:
         try:
             rows = await self._pool.fetch(
                 f"SELECT {COLUMNS} FROM foretell.events WHERE seq > $1 AND seq < $2 "
+                "AND ($4::bigint[] IS NULL OR decision = 0 OR campaign = ANY($4)) "
                 "ORDER BY seq LIMIT $3",
                 self._after,
                 upto,
                 RECORDS_PER_READ,
+                None if self._folded is None else list(self._folded()),
             )
         except LogClosed:
             await asyncio.sleep(self._timing.poll_seconds)

@@ -30,7 +30,7 @@ from foretell.service.log.record import (
     record_of,
 )
 from foretell.service.log.sqlite.rows import COLUMNS, as_json, find, insert, row_of
-from foretell.service.log.sqlite.stream import OWN, Stream, end_of_chain, write_stream
+from foretell.service.log.sqlite.stream import Stream, end_of_chain, write_stream
 from foretell.service.log.stamps import Stamps
 from foretell.service.model.events import Decided, Record, encode_event
 
@@ -116,7 +116,7 @@ class Appender:
         self._add("events", (seq, campaign, None if decided else about, body, checksum_of(whole)))
         kept = self._chain.add_packed(seq, whole)
         if kept is not None:
-            self._add("links", (OWN, kept.seq, kept.number, kept.link))
+            self._add("links", (self.stream.number, kept.seq, kept.number, kept.link))
         record = Record(seq, campaign, about, event)
         for claim in claims:
             self._claimed[claim] = record

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 
 import apsw
 
@@ -20,9 +21,11 @@ from foretell.service.log.record import (
 )
 from foretell.service.log.sqlite.appender import CLAIMS_MODULUS, RANK_EVERY, unit_claim
 from foretell.service.log.sqlite.connection import connect
+from foretell.service.log.sqlite.copied_records import find_copied_damage
+from foretell.service.log.sqlite.copied_streams import read_copied_streams
 from foretell.service.log.sqlite.driver_errors import PASSING, driver_errors_wrapped
 from foretell.service.log.sqlite.rows import COLUMNS, read_settings, row_of
-from foretell.service.log.sqlite.stream import OWN, Stream, read_stream
+from foretell.service.log.sqlite.stream import Stream, read_stream
 from foretell.service.log.sqlite.wal import count_lost_transactions
 
 ROWS_BETWEEN_PAUSES = 256
@@ -76,11 +79,17 @@ def _count(connection: apsw.Connection, table: str) -> int:
 
 def _records(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
     stream = read_stream(connection) or Stream()
-    rows = connection.execute(f"SELECT {COLUMNS} FROM events ORDER BY seq")
-    links = connection.execute(
-        "SELECT number, seq, link FROM links WHERE stream = ? ORDER BY seq", (OWN,)
+    copied = read_copied_streams(connection)
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM events WHERE seq >= ? ORDER BY seq", (stream.first,)
     )
-    checked = find_damage(map(row_of, rows), (KeptLink(*row) for row in links), stream.link)
+    links = connection.execute(
+        "SELECT number, seq, link FROM links WHERE stream = ? ORDER BY seq", (stream.number,)
+    )
+    checked = chain(
+        find_copied_damage(connection, copied) if copied else (),
+        find_damage(map(row_of, rows), (KeptLink(*row) for row in links), stream.link),
+    )
     for number, sentence in enumerate(checked, 1):
         if number % ROWS_BETWEEN_PAUSES == 0:
             pause(ROWS_BETWEEN_PAUSES)
@@ -91,8 +100,9 @@ def _records(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
 def _claims(connection: apsw.Connection, pause: Pause) -> Iterator[str]:
     """Check that what was claimed is what was claimed before."""
     stream = read_stream(connection) or Stream()
+    copied = sum(one.claims for one in read_copied_streams(connection))
     try:
-        sound = _sum_of_claims(connection, pause) == stream.claims
+        sound = _sum_of_claims(connection, pause) == (stream.claims + copied) % CLAIMS_MODULUS
     except UNREADABLE:  # a damaged value may be of another type
         sound = False
     if not sound:

@@ -13,6 +13,8 @@ from foretell.service.log.errors import LogClosed
 from foretell.service.log.sqlite.rows import read_settings, write_settings
 
 LOG_FORMAT = 1
+MOVED_FORMAT = 2
+"""The format of a database that a log was copied to, or from which it has moved."""
 BUSY_MILLISECONDS = 5000
 """How long a connection waits while another one holds the lock."""
 OLDEST_SQLITE = 3_051_003
@@ -148,10 +150,10 @@ def _prepare(connection: apsw.Connection) -> None:
 def _check_format(connection: apsw.Connection, path: str) -> None:
     connection.execute("SELECT seq FROM events LIMIT 0")
     found = connection.execute("SELECT value FROM meta WHERE name = 'log_format'").get
-    if found != LOG_FORMAT:
+    if found not in (LOG_FORMAT, MOVED_FORMAT):
         with suppress(apsw.SQLError):  # another format may store its settings in another way
             read_settings(connection)
         raise InvalidInput(
             f"{path!r} has the format {found}, and this version of foretell reads "
-            f"{LOG_FORMAT}: use the version that wrote it"
+            f"up to {MOVED_FORMAT}: use the version that wrote it"
         )

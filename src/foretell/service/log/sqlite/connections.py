@@ -10,6 +10,7 @@ from typing import NamedTuple
 import apsw
 
 from foretell.errors import DamagedFile
+from foretell.service.log.moving import refuse_moved
 from foretell.service.log.sqlite.connection import abandon_connection, connect
 from foretell.service.log.sqlite.driver_errors import damage_wrapped
 from foretell.service.log.sqlite.lock import FileLock, refuse_used_file
@@ -64,7 +65,9 @@ def open_connections(path: str, *, relaxed: bool, vfs: str | None) -> Connection
     writer, lock = connect(path, write=True, vfs=vfs), None
     try:
         lock = FileLock(path)
-        relaxed_before = read_settings(writer).get("durability") == "relaxed"
+        settings = read_settings(writer)
+        refuse_moved(settings, repr(path))
+        relaxed_before = settings.get("durability") == "relaxed"
         _refuse_lost_transactions(path, 0 if relaxed_before else lost)
         stream = read_stream(writer)
         if stream is not None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import apsw
 
+from foretell.service.log.clock import Clock
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import Accepted, Draft
 from foretell.service.log.sqlite import side_tables
@@ -51,7 +52,13 @@ class Database:
     """A database that this process alone writes; made in a running event loop."""
 
     def __init__(
-        self, path: str, *, relaxed: bool, time_scale: float | None, vfs: str | None
+        self,
+        path: str,
+        *,
+        relaxed: bool,
+        time_scale: float | None,
+        vfs: str | None,
+        clock: Clock | None,
     ) -> None:
         """Open a database, making it where there is none."""
         self.path = path
@@ -77,7 +84,7 @@ class Database:
             remove_leftovers(path)
             opened = open_connections(path, relaxed=relaxed, vfs=vfs)
             try:
-                self.stamps = Stamps(clock_of(opened, path, time_scale), opened.stream.head)
+                self.stamps = Stamps(clock_of(opened, path, time_scale, clock), opened.stream.head)
                 self._use(opened)
             except BaseException:
                 opened.abandon()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import apsw
 
+from foretell.service.log.clock import Clock
 from foretell.service.log.errors import LogClosed
+from foretell.service.log.moving import refuse_unfinished
 from foretell.service.log.protocol import (
     Draft,
     LogCondition,
@@ -33,6 +36,7 @@ from foretell.service.log.sqlite.restore import (
     replace_database,
     stage_copy,
 )
+from foretell.service.log.sqlite.rows import read_settings
 from foretell.service.log.sqlite.side_tables import SqliteReader
 from foretell.service.log.sqlite.tail import Follower
 
@@ -49,9 +53,15 @@ class SqliteLog(SqliteReader):
         relaxed: bool = False,
         time_scale: float | None = None,
         vfs: str | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        """Open a database, making it where there is none; `relaxed` decisions wait for no disk."""
-        self._database = Database(path, relaxed=relaxed, time_scale=time_scale, vfs=vfs)
+        """Open a database, making it where there is none; `relaxed` decisions wait for no disk.
+
+        A new one may be told the time by a `clock`, where its past is played.
+        """
+        self._database = Database(
+            path, relaxed=relaxed, time_scale=time_scale, vfs=vfs, clock=clock
+        )
         self._stamps = self._database.stamps
         self._restoring = asyncio.Lock()
         super().__init__(path, self._database)
@@ -72,9 +82,8 @@ class SqliteLog(SqliteReader):
         return self._stamps.clock.scale
 
     @property
-    def shared(self) -> bool:
-        """Whether other processes may write the same log: none may."""
-        return False
+    def sharing(self) -> None:
+        """How the fold is shared with others that write the log: nobody else can."""
 
     async def append(self, drafts: Sequence[Draft]) -> list[Written]:
         """Write records, durable and in order; raise `LogClosed` if none of them was taken in."""
@@ -169,6 +178,10 @@ class SqliteLog(SqliteReader):
         """Return the numbers that operators watch."""
         return LogGauges(*self._database.gauges, self._stamps.clock.ahead_seconds)
 
+    async def stored_bytes(self) -> int:
+        """Return how large the database and its journal are."""
+        return await asyncio.to_thread(_size_of_files, self.path)
+
     def condition(self) -> LogCondition:
         """Return who writes the log: this process alone."""
         return LogCondition()
@@ -176,6 +189,13 @@ class SqliteLog(SqliteReader):
     async def close(self, state_head: int = 0) -> None:
         """Write what is queued, and stop; the head is at least `state_head` then."""
         await self._database.close(state_head)
+
+
+def _size_of_files(path: str) -> int:
+    size = Path(path).stat().st_size
+    with suppress(FileNotFoundError):  # a journal is removed when the last connection closes
+        size += Path(f"{path}-wal").stat().st_size
+    return size
 
 
 @contextmanager
@@ -202,6 +222,7 @@ def open_sqlite_reader(path: str) -> Iterator[SqliteReader]:
     """Open a reader of a database, which a server may be writing meanwhile."""
     connected = _Connected(path)
     try:
+        refuse_unfinished(read_settings(connected.reader), repr(path))
         yield SqliteReader(path, connected)
     finally:
         connected.reader.close()

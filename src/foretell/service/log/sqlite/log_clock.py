@@ -9,8 +9,11 @@ from foretell.service.log.sqlite.connections import Connections
 from foretell.service.log.sqlite.rows import read_settings, write_settings
 
 
-def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
-    """Return the clock of a log, which goes on after its head at the log's own speed."""
+def clock_of(connections: Connections, path: str, scale: float | None, told: Clock | None) -> Clock:
+    """Return the clock of a log, which goes on after its head at the log's own speed.
+
+    A new log may be `told` the time by another clock: its past is being played.
+    """
     writer, stream = connections.writer, connections.stream
     settings = read_settings(writer)
     marked = settings.get("time_scale")
@@ -23,6 +26,11 @@ def clock_of(connections: Connections, path: str, scale: float | None) -> Clock:
             f"{path!r} runs at {marked:g} times the speed of the clock, got {scale:g}: "
             f"leave time_scale out, or take another database"
         )
+    if told is not None:
+        if stream.head > 0:
+            raise InvalidInput(f"{path!r} has a past already: take another database")
+        write_settings(writer, time_scale=float(told.scale), time_origin=told.origin)
+        return told
     clock = Clock(stream.mark, scale or marked or 1.0, settings.get("time_origin"))
     if scale is not None and marked is None:
         write_settings(writer, time_scale=float(scale), time_origin=clock.origin)

@@ -15,19 +15,22 @@ from typing import Any, Protocol
 import apsw
 import msgspec
 
+from foretell.service.log.archives import ArchivedRange
 from foretell.service.log.chain import LINK_EVERY, verified
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import LogCheck, UnitAction
 from foretell.service.log.record import claim_digest, record_of
 from foretell.service.log.sqlite.appender import RANK_EVERY
 from foretell.service.log.sqlite.check import check_database
+from foretell.service.log.sqlite.copied_records import read_copied_in_order
+from foretell.service.log.sqlite.copied_streams import read_copied_streams
 from foretell.service.log.sqlite.driver_errors import DAMAGE, DamagedPages
 from foretell.service.log.sqlite.rows import COLUMNS, PREFIXED, as_json, row_of
-from foretell.service.log.sqlite.stream import OWN, Stream, link_before, read_stream
+from foretell.service.log.sqlite.stream import Stream, link_before, read_stream
 from foretell.service.model.events import Decided, DecisionRecords, Record
 
 LAST_SEQ = (1 << 63) - 1
-ROWS_PER_STEP = 1024
+ROWS_PER_STEP = 64
 """Records that are read in order before others get their turn."""
 ROWS_PER_COUNT = 50_000
 """Records that are counted before others get their turn."""
@@ -211,21 +214,24 @@ class RecordReader:
         limit = (count // LINK_EVERY + 2) * LINK_EVERY
         connection = self._source.reader
         with self._errors_wrapped(), connection:
-            start = link_before(connection, after)
+            copied = read_copied_streams(connection)
+            if any(after < one.last for one in copied):
+                return read_copied_in_order(connection, copied, after, limit)
+            stream = read_stream(connection) or Stream()
+            start = link_before(connection, after, stream.number)
             rows = [
                 row_of(row)
                 for row in connection.execute(
                     f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
-                    (start.seq, limit),
+                    (max(start.seq, stream.first - 1), limit),
                 )
             ]
             kept = dict(
                 connection.execute(
                     "SELECT seq, link FROM links WHERE stream = ? AND seq > ? AND seq <= ?",
-                    (OWN, start.seq, rows[-1].seq if rows else start.seq),
+                    (stream.number, start.seq, rows[-1].seq if rows else start.seq),
                 )
             )
-            stream = read_stream(connection) or Stream()
         end = stream.link if len(rows) < limit else None
         return [one for one in verified(rows, start, kept, end) if one.seq > after]
 
@@ -237,6 +243,10 @@ class RecordReader:
             (campaign,),
         )
         return [record_of(row_of(row)) for row in rows]
+
+    async def archives(self) -> list[ArchivedRange]:
+        """Return nothing: only what is in PostgreSQL is archived."""
+        return []
 
     async def campaigns(self) -> list[int]:
         """Return the numbers of all campaigns, in order."""
@@ -300,9 +310,11 @@ class RecordReader:
     async def count_records(self) -> int:
         """Return how many records there are."""
         with self._errors_wrapped():
-            last = link_before(self._source.reader, LAST_SEQ)
-        (after,) = self._one("SELECT count(*) FROM events WHERE seq > ?", (last.seq,))
-        return last.number * LINK_EVERY + after
+            copied = read_copied_streams(self._source.reader)
+            last = link_before(self._source.reader, LAST_SEQ, len(copied) + 1)
+        counted = max(last.seq, max((one.head - 1 for one in copied), default=0))
+        (after,) = self._one("SELECT count(*) FROM events WHERE seq > ?", (counted,))
+        return sum(one.records for one in copied) + last.number * LINK_EVERY + after
 
     def head(self) -> int:
         """Return the first seq that may still be used, as of the last transaction."""

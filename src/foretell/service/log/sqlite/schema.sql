@@ -1,4 +1,4 @@
--- The tables of a log, format 1. docs/explanation/log-format.md explains every field.
+-- The tables of a log, formats 1 and 2. docs/explanation/log-format.md explains every field.
 
 -- One stream is open, with slot 0. Its row changes in every transaction that adds a record, so
 -- that records that were cut off at the end are missed.
@@ -11,6 +11,21 @@ CREATE TABLE IF NOT EXISTS streams (
   boot_id TEXT NOT NULL,      -- the boot of the machine in which head was written,
   boot_time INTEGER NOT NULL, -- and its clock then, in microseconds
   sealed INTEGER NOT NULL,
+  checksum INTEGER NOT NULL
+) STRICT;
+
+-- The streams that came by copy, sealed, with their slots and chains. The number of the open stream
+-- follows theirs, and its records are above all their heads.
+CREATE TABLE IF NOT EXISTS copied_streams (
+  stream INTEGER PRIMARY KEY,
+  slot INTEGER NOT NULL,
+  head INTEGER NOT NULL,
+  first INTEGER NOT NULL,     -- the head with which it was opened
+  last INTEGER NOT NULL,      -- the seq of its last record
+  records INTEGER NOT NULL,
+  link BLOB NOT NULL,
+  claims INTEGER NOT NULL,
+  host TEXT NOT NULL,
   checksum INTEGER NOT NULL
 ) STRICT;
 

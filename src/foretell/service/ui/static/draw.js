@@ -8,6 +8,7 @@ const percent = (value) => (value == null ? "–" : `${(100 * value).toFixed(val
 const rewards = (value) => (value == null ? "–" : value.toFixed(3).replace("-", "−"));
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const minute = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+const second = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC" });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
 
 function span(seconds) {
@@ -73,11 +74,12 @@ function ageTicks(plot, _, low, high) {
 
 function axes(chart, format) {
   const base = { stroke: token("quiet"), grid: { stroke: token("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
-  const long = chart.x && chart.x.length > 1 && chart.x.at(-1) - chart.x[0] > 2.5 * 86400;
-  const times = (_, values) => values.map((value) => (long ? day : clock).format(1000 * value));
+  const lasts = chart.x?.length > 1 ? chart.x.at(-1) - chart.x[0] : 0;
+  const written = lasts > 2.5 * 86400 ? day : lasts > 600 ? clock : second;
+  const times = (_, values) => values.map((value) => written.format(1000 * value));
   const ages = (_, values) => values.map((value) => (value ? span(value) : "0"));
   return [
-    { ...base, grid: { show: false }, gap: 8, size: 34, space: 64, values: chart.x ? times : ages, ...(chart.x ? {} : { splits: ageTicks }) },
+    { ...base, grid: { show: false }, gap: 8, size: 34, space: 72, values: chart.x ? times : ages, ...(chart.x ? {} : { splits: ageTicks }) },
     { ...base, size: 56, values: (_, values) => values.map(format) },
   ];
 }
@@ -88,7 +90,7 @@ function draw(holder, chart, options, data, format, names) {
   const height = holder.classList.contains("small") ? 150 : 240;
   const full = {
     width: Math.max(holder.clientWidth, 120), height, legend: { show: false }, tzDate: (ts) => uPlot.tzDate(new Date(1000 * ts), "UTC"),
-    cursor: { y: false, points: { size: 5 } }, padding: [8, 20, 0, 0],
+    cursor: { y: false, points: { size: 5 } }, padding: [8, 28, 0, 0],
     axes: axes(chart, format), ...options,
     hooks: {
       draw: [furniture(chart)],

@@ -5,7 +5,7 @@ const holder = document.getElementById("first-weeks");
 if (holder) {
   const fields = new URLSearchParams(new FormData(document.getElementById("made")));
   fields.delete("token");
-  fetch(`/ui/first-weeks?${fields}`)
+  fetch(new URL(`../first-weeks?${fields}`, import.meta.url))
     .then(async (answer) => {
       if (!answer.ok) throw new Error(String(answer.status));
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");

@@ -31,7 +31,7 @@ async function refresh() {
   if (reading) { again = true; return; }
   reading = true;
   try {
-    const answer = await fetch(location.pathname, { cache: "no-store" });
+    const answer = await fetch(location.pathname, { cache: "no-store", headers: { "X-Refresh": "1" } });
     if (answer.redirected || answer.status === 401 || answer.status === 403) { location.reload(); return; }
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -52,7 +52,7 @@ async function refresh() {
 }
 
 function follow() {
-  const stream = new EventSource("/ui/stream");
+  const stream = new EventSource(new URL("../stream", import.meta.url));
   let failed = false;
   const heard = (event) => {
     const now = JSON.parse(event.data).now;

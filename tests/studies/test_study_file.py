@@ -8,7 +8,7 @@ import pytest
 
 import foretell as ft
 from foretell.errors import InvalidInput
-from foretell.studies.own import read_study
+from foretell.studies.study_file import read_study
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 TEXT = (EXAMPLES / "windows_under_delay.toml").read_text("utf-8")
@@ -23,11 +23,11 @@ def written(folder: Path, text: str) -> Path:
 
 def test_policies_and_scenarios_are_crossed_with_the_grid() -> None:
     own = read_study(EXAMPLES / "windows_under_delay.toml")
-    assert [panel.name for panel in own.study.panels] == [
+    assert [panel.name for panel in own.plan().panels] == [
         "paper, delay = 100",
         "paper, delay = 500",
     ]
-    for panel in own.study.panels:
+    for panel in own.plan().panels:
         assert [str(spec) for spec in panel.specs] == [
             "nsd-ucrl2(window=400, delta=0.1)",
             "nsd-ucrl2(window=800, delta=0.1)",
@@ -41,10 +41,10 @@ def test_policies_and_scenarios_are_crossed_with_the_grid() -> None:
 def test_a_scenario_of_ones_own_is_read_whole() -> None:
     own = read_study(EXAMPLES / "campaign.toml")
     assert own.seed == 7
-    assert len(own.study.panels) == 4
-    delays = [panel.scenario.delay for panel in own.study.panels]
+    assert len(own.plan().panels) == 4
+    delays = [panel.scenario.delay for panel in own.plan().panels]
     assert [getattr(delay, "average", None) for delay in delays] == [200, 1000, 200, 1000]
-    assert own.study.panels[0].scenario.scale.high == 40.0
+    assert own.plan().panels[0].scenario.scale.high == 40.0
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,32 @@ def test_a_scenario_of_ones_own_is_read_whole() -> None:
         (CAMPAIGN.replace("average", "avrage"), "line 17: there is no field 'avrage' of"),
         (CAMPAIGN.replace('"geometric"', '"geo"'), "line 17: there is no family 'geo'"),
         (CAMPAIGN.replace("0.90", "0.80"), "line 12: the law of action 0 must sum to 1"),
+        (
+            TEXT.replace('window={window})", "nsd-psrl', 'window={windwo})", "nsd-psrl'),
+            "line 5: there is no word 'windwo' in the grid: did you mean 'window'? (line 8)",
+        ),
+        (
+            TEXT.replace("[grid]", "[grid]\ndelta = [0.1]"),
+            "line 8: no policy and no scenario uses the word 'delta' of the grid",
+        ),
+        (
+            TEXT.replace("delay = [", 'world = ["paper", "papre"]\ndelay = [').replace(
+                'base = "paper"', 'base = "{world}"'
+            ),
+            "line 9: there is no scenario 'papre': did you mean 'paper'?",
+        ),
+        (
+            TEXT.replace("[400, 800]", '[400, "long"]'),
+            "line 5: cannot read the fields 'window=long' of nsd-ucrl2",
+        ),
+        (
+            TEXT.replace("horizon", 'imports = ["nothing.py"]\nhorizon'),
+            "line 3: there is no file",
+        ),
+        (
+            TEXT + '[[scenarios]]\nname = "paper"\nbase = "paper"\n',
+            "line 15: two scenarios are called 'paper'",
+        ),
         ("title = [", "study.toml is not valid TOML"),
         ("horizon = 5\npolicies = []\nscenarios = []", "needs at least one policy and one"),
     ],
@@ -82,5 +108,5 @@ def test_the_theta_of_a_named_scenario_can_be_moved(tmp_path: Path) -> None:
         'base = "theta-drifts"\n'
         'theta_changes = { pattern = "steps", towards = [[3000, [0.1, 0.2, 0.3, 0.4]]] }\n'
     )
-    (panel,) = read_study(written(tmp_path, moved)).study.panels
+    (panel,) = read_study(written(tmp_path, moved)).plan().panels
     assert panel.scenario.theta_changes == ft.theta_steps([(3000, [0.1, 0.2, 0.3, 0.4])])

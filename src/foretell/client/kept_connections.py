@@ -1,0 +1,263 @@
+"""Connections to a service that are kept, and the HTTP/1.1 that is spoken over them.
+
+A decision takes a tenth of a millisecond of the client's processor so, and five times as much with
+a library that can do everything. What this cannot do is left to the library: proxies, and bodies
+that are files or are read part by part.
+"""
+
+from __future__ import annotations
+
+import re
+import select
+import socket
+from contextlib import suppress
+from http import HTTPStatus
+from typing import TYPE_CHECKING, NamedTuple
+
+from foretell.client.backoff import RetryBudget
+from foretell.client.calls import ApiCall, HttpReply
+from foretell.client.replies import ReplyBody, tls
+from foretell.client.resolver import is_address, resolved
+
+if TYPE_CHECKING:
+    from foretell.client.address import ServiceAddress
+
+MAX_IDLE = 20
+"""Connections that are kept while nobody uses them."""
+MAX_HEAD_BYTES = 1 << 16
+MAX_WRITE_BYTES = 16 * 1024
+"""Bytes that are written at once: the time is looked at before each write."""
+READ_BYTES = 1 << 16
+NO_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+
+class _Head(NamedTuple):
+    """The head of an answer."""
+
+    status: int
+    headers: dict[bytes, bytes]
+    """By their names in lower case; of several with one name, the last."""
+    keeps: bool
+    """Whether the connection may be used again."""
+
+
+class KeptConnection:
+    """One connection, which sends one request at a time."""
+
+    def __init__(self, opened: socket.socket) -> None:
+        """Use a socket that is connected."""
+        self._socket = opened
+        self._got = bytearray()
+        """What has come and is not read yet."""
+        self.keeps = True
+        """Whether another request may be sent."""
+
+    def send(self, request: bytes, budget: RetryBudget) -> HttpReply:
+        """Send a request, and return the answer that has come whole."""
+        self.keeps = False
+        try:
+            self._write(request, budget)
+        except (BrokenPipeError, ConnectionResetError):  # it may have answered before
+            if not self._read_more(budget):
+                raise
+        head = self._read_head(budget)
+        while head.status < 200:  # it says that it goes on
+            head = self._read_head(budget)
+        body = self._read_body(head, budget)
+        self.keeps = head.keeps and not self._got
+        return HttpReply(
+            head.status,
+            body,
+            head.headers.get(b"content-type", b"").decode("latin-1"),
+            head.headers.get(b"retry-after", b"").decode("latin-1"),
+        )
+
+    def is_idle(self) -> bool:
+        """Return whether nothing has come since the last answer: not even the end."""
+        if hasattr(select, "poll"):
+            looked = select.poll()
+            looked.register(self._socket, select.POLLIN)
+            return not looked.poll(0)
+        return not select.select([self._socket], [], [], 0)[0]
+
+    def close(self) -> None:
+        """Close, also while another thread waits for an answer."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def _write(self, request: bytes, budget: RetryBudget) -> None:
+        rest = memoryview(request)
+        while rest:
+            self._socket.settimeout(_left(budget))
+            rest = rest[self._socket.send(rest[:MAX_WRITE_BYTES]) :]
+
+    def _read_more(self, budget: RetryBudget) -> bool:
+        """Wait for more; return whether some has come, and not the end."""
+        self._socket.settimeout(_left(budget))
+        part = self._socket.recv(READ_BYTES)
+        self._got += part
+        return bool(part)
+
+    def _read_until(self, mark: bytes, budget: RetryBudget) -> bytes:
+        """Read up to a mark, which is not part of what is returned."""
+        while (end := self._got.find(mark)) < 0:
+            if len(self._got) > MAX_HEAD_BYTES:
+                raise ValueError("the answer is not one of HTTP/1.1")
+            self._more_must_come(budget)
+        found = bytes(self._got[:end])
+        del self._got[: end + len(mark)]
+        return found
+
+    def _read_exactly(self, size: int, budget: RetryBudget) -> bytes:
+        while len(self._got) < size:
+            self._more_must_come(budget)
+        found = bytes(self._got[:size])
+        del self._got[:size]
+        return found
+
+    def _more_must_come(self, budget: RetryBudget) -> None:
+        if not self._read_more(budget):
+            raise ConnectionError("the service closed the connection before its answer was whole")
+
+    def _read_head(self, budget: RetryBudget) -> _Head:
+        first, *lines = self._read_until(b"\r\n\r\n", budget).split(b"\r\n")
+        if not first.startswith(b"HTTP/1.") or not first[9:12].isdigit():
+            raise ValueError("the answer is not one of HTTP/1.1")
+        headers = {}
+        for line in lines:
+            name, colon, value = line.partition(b":")
+            if not colon:
+                raise ValueError("the answer has a header without a value")
+            headers[name.lower()] = value.strip()
+        keeps = first.startswith(b"HTTP/1.1 ") and b"close" not in _lower(headers, b"connection")
+        return _Head(int(first[9:12]), headers, keeps)
+
+    def _read_body(self, head: _Head, budget: RetryBudget) -> bytes:
+        if head.status in NO_BODY:
+            return b""
+        if b"chunked" in _lower(head.headers, b"transfer-encoding"):
+            return self._read_chunks(budget)
+        length = head.headers.get(b"content-length")
+        if length is None:
+            return self._read_to_end(budget)
+        if not length.isdigit():
+            raise ValueError("the answer does not say how long it is")
+        ReplyBody.check(int(length))
+        return self._read_exactly(int(length), budget)
+
+    def _read_chunks(self, budget: RetryBudget) -> bytes:
+        body = ReplyBody()
+        while size := _chunk_size(self._read_until(b"\r\n", budget)):
+            ReplyBody.check(len(body) + size)
+            body.add(self._read_exactly(size, budget))
+            self._read_until(b"\r\n", budget)
+        while self._read_until(b"\r\n", budget):  # what comes after the body is not used
+            pass
+        return bytes(body)
+
+    def _read_to_end(self, budget: RetryBudget) -> bytes:
+        while self._read_more(budget):
+            ReplyBody.check(len(self._got))
+        body, self._got = bytes(self._got), bytearray(b"at its end")
+        return body
+
+
+def _chunk_size(line: bytes) -> int:
+    size = line.partition(b";")[0].strip()
+    if not re.fullmatch(rb"[0-9a-fA-F]{1,16}", size):
+        raise ValueError("the answer does not say how long a part of it is")
+    return int(size, 16)
+
+
+def _lower(headers: dict[bytes, bytes], name: bytes) -> bytes:
+    return headers.get(name, b"").lower()
+
+
+def _left(budget: RetryBudget) -> float:
+    """Return the seconds that are left, or raise TimeoutError."""
+    if budget.over():
+        raise TimeoutError
+    return budget.left()
+
+
+class KeptConnections:
+    """The connections to one service; any thread may use them."""
+
+    def __init__(self, address: ServiceAddress) -> None:
+        """Connect when first asked."""
+        import httpx2
+
+        url = httpx2.URL(address.url)
+        self._host = url.raw_host.decode("ascii")
+        self._secure = url.scheme == "https"
+        self._port = url.port or (443 if self._secure else 80)
+        self._path = url.raw_path.decode("ascii").rstrip("/")
+        self._headers = {"Host": url.netloc.decode("ascii"), **address.headers}
+        self._idle: list[KeptConnection] = []
+        self._used: set[KeptConnection] = set()
+        self.closed = False
+
+    def send(self, call: ApiCall, budget: RetryBudget) -> HttpReply:
+        """Send a call with a body that is at hand; raise what goes wrong on the network."""
+        request = self._request(call)
+        connection = self._kept() or self._connect(budget)
+        self._used.add(connection)
+        try:
+            return connection.send(request, budget)
+        finally:
+            self._used.discard(connection)
+            if connection.keeps and not self.closed and len(self._idle) < MAX_IDLE:
+                self._idle.append(connection)
+            else:
+                connection.close()
+
+    def close(self) -> None:
+        """Close every connection, those too over which somebody waits for an answer."""
+        self.closed = True
+        for connection in (*self._used, *self._idle):
+            connection.close()
+        self._idle.clear()
+
+    def _request(self, call: ApiCall) -> bytes:
+        assert isinstance(call.body, bytes)  # noqa: S101  (others go through the library)
+        headers = {**self._headers, **call.headers, "Content-Length": str(len(call.body))}
+        lines = [f"{call.method} {self._path}{call.path} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + call.body
+
+    def _kept(self) -> KeptConnection | None:
+        """Return a connection that is still open, if there is one."""
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return None
+            if connection.is_idle():
+                return connection
+            connection.close()
+
+    def _connect(self, budget: RetryBudget) -> KeptConnection:
+        """Connect to the first address of the host that answers; they share the time."""
+        known = is_address(self._host)
+        hosts = [self._host] if known else resolved(self._host, self._port, budget.left())
+        failed: OSError = ConnectionError("the host has no address")
+        for tried, host in enumerate(hosts):
+            try:
+                seconds = budget.left() / (len(hosts) - tried)
+                return KeptConnection(self._opened(host, seconds, budget))
+            except OSError as error:
+                failed = error
+        raise failed
+
+    def _opened(self, host: str, seconds: float, budget: RetryBudget) -> socket.socket:
+        opened = socket.create_connection((host, self._port), timeout=seconds)
+        try:
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._secure:
+                opened.settimeout(budget.left())
+                return tls().wrap_socket(opened, server_hostname=self._host)
+        except BaseException:
+            opened.close()
+            raise
+        return opened

@@ -1,0 +1,64 @@
+"""How a refit reads decisions: many at a time, compiled once they are many.
+
+Whether a policy reads one by one, in columns, or compiled makes no difference to its state, to the
+last bit: so a long refit may begin in one way and go on in another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from foretell.evaluation.reading import Reader
+from foretell.service.model.campaign import Campaign
+from foretell.service.model.events import DecisionRecords
+from foretell.service.model.refit_columns import RefitColumns
+from foretell.sim.replayer import COMPILED_DECISIONS, MANY_DECISIONS, refit_reader
+
+logger = logging.getLogger("foretell.service")
+
+
+PLAIN_STEP, COMPILED_STEP = 12, 48
+"""Decisions that are read before others get their turn."""
+
+
+class RefitReading:
+    """A campaign on its way through the decisions of its log."""
+
+    def __init__(self, campaign: Campaign, position: int) -> None:
+        """Stand before the first decision; outcomes are those at a position."""
+        self._campaign, self._position = campaign, position
+        self._columns: RefitColumns | None = None
+        if campaign.has_columns:
+            self._columns = RefitColumns(campaign, campaign.rules, position)
+        self._reader: Reader | None = None
+        readable = self._columns is not None and not campaign.weighs and not campaign.unplays
+        self._look_at = [COMPILED_DECISIONS, MANY_DECISIONS] if readable else []
+
+    @property
+    def step(self) -> int:
+        """How many decisions to read at a time."""
+        return PLAIN_STEP if self._reader is None else COMPILED_STEP
+
+    def read(self, decisions: list[DecisionRecords]) -> int:
+        """Read the next decisions; return how many records of feedback they had."""
+        campaign, columns = self._campaign, self._columns
+        if columns is None:
+            return sum([campaign.refit_one(records, self._position) for records in decisions])
+        read = sum([columns.add(records) for records in decisions])
+        campaign.refit_columns(columns, self._reader)
+        return read
+
+    async def compile_if_long(self) -> None:
+        """Let the policy read compiled from now on, where numba is installed and it pays."""
+        if not self._look_at or self._campaign.decided < self._look_at[0]:
+            return
+        decisions = self._look_at.pop(0)
+        try:
+            state = self._campaign.state
+            self._reader = await asyncio.to_thread(refit_reader, state, decisions)
+        except Exception:
+            logger.exception("a refit goes on without being compiled")
+            self._look_at.clear()
+        if self._reader is not None:
+            self._look_at.clear()

@@ -1,0 +1,300 @@
+"""A refit over arrays: many decisions at a time, to the same bytes as one by one.
+
+Of each decision only what came of it is read in Python, and written into columns. What counts, what
+is delivered, and what is counted of it is then found for all of them at once; the policy reads
+columns, compiled where numba is installed; what settled goes to the ledger in the order of time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foretell.evaluation.reading import Reader, Reading
+from foretell.policies.verbs import credit, drawn, elapse, observe, play, unplay
+from foretell.service.model.arrivals import EDGES
+from foretell.service.model.events import (
+    OBSERVED,
+    SLOTS,
+    DecisionRecords,
+    Feedback,
+    moment,
+)
+from foretell.service.model.learner import Learner
+from foretell.service.model.open_reward import TICK
+from foretell.service.model.outcome import WINDOW_GRID, Rules, Window
+from foretell.service.model.running import LastRefit, Running
+from foretell.types import GRAIN, Bools, Floats, Ints
+
+NOTHING = -1
+"""A signal that there is not, and the time at which it did not come."""
+_EDGES = np.array(EDGES)
+_NEVER_REFIT = LastRefit(0, 0)
+
+
+class _Rows(NamedTuple):
+    """What came of decisions, a list for each column."""
+
+    number: list[int]
+    action: list[int]
+    mode: list[int]
+    propensity: list[float]
+    signal: list[int]
+    """The signal that counts, and when it came."""
+    signal_at: list[int]
+    reward: list[float]
+    """The sum of rewards, NaN where there is none, and when the first of them came."""
+    reward_at: list[int]
+    void: list[bool]
+
+    @classmethod
+    def empty(cls) -> _Rows:
+        return cls(*([] for _ in cls._fields))
+
+
+class RefitColumns:
+    """The decisions of a refit that are read and not yet taken in."""
+
+    def __init__(self, learner: Learner, rules: Rules, position: int) -> None:
+        """Read outcomes at a position of the log."""
+        self._learner, self._rules = learner, rules
+        self._position, self._now = position, moment(position)
+        self._rows = _Rows.empty()
+
+    def __len__(self) -> int:
+        """How many decisions wait to be taken in."""
+        return len(self._rows.number)
+
+    def add(self, records: DecisionRecords) -> int:
+        """Read the next decision; return how many records of feedback it had by the position."""
+        rows, decided, feedback = self._rows, records.decided, records.feedback
+        if not rows.number:
+            self._learner.ledger.refit_up_to(records.decided_at)
+        rows.number.append(records.number)
+        rows.action.append(decided.action)
+        rows.mode.append(decided.mode_index)
+        rows.propensity.append(decided.propensity)
+        if feedback and feedback[-1].seq >= self._position:
+            feedback = records.before(self._position).feedback
+        if not self._add_simple(feedback):
+            self._add_any(records._replace(feedback=feedback))
+        return len(feedback)
+
+    def _add_simple(self, feedback: Sequence[Any]) -> bool:
+        """Add what came of a decision, if that is no more than one signal and one reward."""
+        signal, signal_at, reward, reward_at = NOTHING, NOTHING, math.nan, NOTHING
+        for seq, _, _, event in feedback:
+            if event.verb_index != OBSERVED:
+                return False
+            if event.stage == 0:
+                if signal_at >= 0:
+                    return False
+                signal, signal_at = int(event.value), seq // SLOTS
+            else:
+                if reward_at >= 0:
+                    return False
+                reward, reward_at = event.value, seq // SLOTS
+        rows = self._rows
+        rows.signal.append(signal)
+        rows.signal_at.append(signal_at)
+        rows.reward.append(reward)
+        rows.reward_at.append(reward_at)
+        rows.void.append(False)
+        self._count_feedback(signal_at, reward_at)
+        return True
+
+    def _count_feedback(self, signal_at: int, reward_at: int) -> None:
+        """Count a signal and a reward that have come, if they have."""
+        counters, ledger = self._learner.counters, self._learner.ledger
+        if signal_at >= 0:
+            counters.count("signals")
+            counters.note("signal", signal_at)
+            ledger.signal_came(signal_at)
+        if reward_at >= 0:
+            counters.count("rewards")
+            counters.note("reward", reward_at)
+            ledger.reward_came(reward_at)
+
+    def _add_any(self, records: DecisionRecords) -> None:
+        """Add what came of a decision, whatever it is; its late feedback is counted here."""
+        running = Running.of(self._rules, records, _NEVER_REFIT)
+        seen, rows, learner = running.signals[0], self._rows, self._learner
+        at = running.decided_at
+        rows.signal.append(NOTHING if seen.counted is None else seen.counted)
+        rows.signal_at.append(NOTHING if seen.arrival is None else at + seen.arrival.age)
+        total, came = running.reward.total, running.reward_arrival
+        rows.reward.append(math.nan if total is None else total)
+        rows.reward_at.append(NOTHING if came is None else at + came.age)
+        rows.void.append(running.void)
+        late = 0
+        for record in records.feedback:
+            assert isinstance(record.event, Feedback)  # noqa: S101  (nothing else is about one)
+            learner.count_feedback(record, record.event)
+            late += running.is_late(record)
+        counted = sum(one is not None and one.late for one in (seen.arrival, came))
+        learner.counters.count("late", late - counted)  # these are counted in `take`
+        learner.counters.count("parked", running.reward.unmatched)
+
+    def take(self, cursors: list[int], passed: list[int], first: int, reader: Reader | None) -> int:
+        """Take in the decisions that wait, of which the first has a rank; return how many.
+
+        `reader` lets the policy read them, compiled; without one it reads them in plain Python.
+        """
+        learner, rules = self._learner, self._rules.stages
+        rows, self._rows = self._rows, _Rows.empty()
+        if not rows.number:
+            return 0
+        number = np.array(rows.number)
+        decided_at = number // SLOTS
+        signal, reward = np.array(rows.signal), np.array(rows.reward)
+        signal_at, reward_at = np.array(rows.signal_at), np.array(rows.reward_at)
+        void = np.array(rows.void)
+        due_signal = _closes(rules[0].window, decided_at)
+        due_reward = _closes(rules[-1].window, decided_at)
+        closed, paid_by = due_signal <= self._now, due_reward <= self._now
+        silent = np.isnan(reward)
+        if rules[0].waits:
+            known = np.where(signal >= 0, signal, int(rules[0].default))
+            signal = np.where(closed, known, NOTHING)
+        signal = np.where(void, NOTHING, signal)
+        if rules[-1].waits:
+            known = np.where(silent, rules[-1].default, reward)
+            reward = np.where(paid_by, known, math.nan)
+        reward = np.where(signal >= 0, reward, math.nan)
+        unit = self._units(reward)
+
+        turn = np.ones(number.size, np.bool_)
+        if rules[0].waits or not learner.undoes:
+            turn = closed if rules[0].waits else closed | (signal >= 0)
+            ready = self._pass(cursors, passed, 0, first, turn, number)
+            turn = closed | (np.arange(number.size) < ready)
+        if rules[-1].waits:
+            self._pass(cursors, passed, len(rules) - 1, first, paid_by, number)
+        t = learner.imported + first + np.arange(number.size)
+        action = np.array(rows.action)
+        due = Reading(t, action, decided_at // TICK, np.where(turn, signal, NOTHING), unit)
+        self._deliver(due, rows, reader)
+        late = (signal_at >= due_signal, reward_at >= due_reward)
+        mode = np.array(rows.mode)
+        self._count(decided_at, mode, action, void)
+        self._count_outcomes(
+            decided_at, mode, action, signal, reward, unit, (signal_at, reward_at), late
+        )
+        learner.counters.count("late", int(late[0].sum() + late[1].sum()))
+        if rules[-1].waits:
+            settled_at = due_reward
+        else:
+            settled_at = np.maximum(decided_at, np.maximum(signal_at, reward_at))
+            if rules[0].waits:
+                settled_at = np.maximum(settled_at, due_signal)
+        self._settle(settled_at, action, signal, unit, silent)
+        return number.size
+
+    def _units(self, reward: Floats) -> Floats:
+        """Return rewards in the unit of policies, as `Learner` does; NaN stays."""
+        low, high = self._learner.config.reward_range
+        scale = self._learner.scale
+        unit = (np.minimum(np.maximum(reward, low), high) - scale.low) / scale.width
+        units: Floats = np.floor(unit * GRAIN + 0.5) / GRAIN
+        return units
+
+    def _pass(
+        self,
+        cursors: list[int],
+        passed: list[int],
+        stage: int,
+        first: int,
+        turn: Bools,
+        number: Ints,
+    ) -> int:
+        """Move a cursor over the decisions whose turn has come; return how many those are."""
+        if cursors[stage] != first:
+            return 0
+        ready = turn.size if turn.all() else int(np.argmin(turn))
+        if ready:
+            cursors[stage] += ready
+            passed[stage] = int(number[ready - 1])
+        return ready
+
+    def _deliver(self, due: Reading, rows: _Rows, reader: Reader | None) -> None:
+        learner = self._learner
+        if reader is not None:
+            reader(learner.state, due)
+            return
+        view, weighs, unplays = learner.learning, learner.weighs, learner.unplays
+        columns = zip(*(column.tolist() for column in due), rows.propensity, rows.void, strict=True)
+        for t, action, tick, signal, reward, propensity, void in columns:
+            play(view, t, action)
+            if weighs:
+                drawn(view, t, action, propensity)
+            elapse(view, tick)
+            if signal >= 0:
+                observe(view, t, action, signal)
+                if reward == reward:  # noqa: PLR0124  (not NaN)
+                    credit(view, t, action, signal, reward)
+            if void and unplays:
+                unplay(view, t, action)
+
+    def _count(self, decided_at: Ints, mode: Ints, action: Ints, void: Bools) -> None:
+        counters = self._learner.counters
+        counters.count("decisions", decided_at.size)
+        counters.note("decision", int(decided_at[-1]))
+        counters.count("voided", int(void.sum()))
+        counters.stretches.reach(int(decided_at[0]), int(decided_at[-1]))
+        counters.stretches.add_decisions(decided_at, mode, action, void)
+
+    def _count_outcomes(
+        self,
+        decided_at: Ints,
+        mode: Ints,
+        action: Ints,
+        signal: Ints,
+        reward: Floats,
+        unit: Floats,
+        came_at: tuple[Ints, Ints],
+        late: tuple[Bools, Bools],
+    ) -> None:
+        counters = self._learner.counters
+        low, high = self._learner.config.reward_range
+        seen, paid = signal >= 0, ~np.isnan(reward)
+        with np.errstate(invalid="ignore"):
+            outside = paid & ((reward < low) | (reward > high))
+            grains = np.where(paid, np.rint(unit * GRAIN), 0.0).astype(np.int64)
+        counters.count("clipped", int(outside.sum()))
+        counters.add_outcomes(decided_at, mode, action, signal, seen, paid, grains)
+        for what, (at, was_late) in enumerate(zip(came_at, late, strict=True)):
+            came = seen & (at >= 0)
+            bins = np.searchsorted(_EDGES, at[came] - decided_at[came], side="right")
+            ages = counters.arrivals.signals if what == 0 else counters.arrivals.rewards
+            np.add.at(ages, (signal[came], bins), 1)
+            counters.stretches.add_arrivals(
+                decided_at[came], signal[came], 2 * what, was_late[came]
+            )
+
+    def _settle(
+        self, settled_at: Ints, action: Ints, signal: Ints, unit: Floats, silent: Bools
+    ) -> None:
+        """Hand what is settled to the ledger, which puts it in order."""
+        paid = np.flatnonzero(~np.isnan(unit))
+        settle = self._learner.ledger.settle
+        for at, one, its, reward, was_silent in zip(
+            settled_at[paid].tolist(),
+            action[paid].tolist(),
+            signal[paid].tolist(),
+            unit[paid].tolist(),
+            silent[paid].tolist(),
+            strict=True,
+        ):
+            settle(at, one, its, reward, silent=was_silent)
+
+
+def _closes(window: Window, decided_at: Ints) -> Ints:
+    """Return the moments at which the windows of decisions close."""
+    length = np.full(decided_at.size, window.length)
+    for upto, shorter in window.kept:
+        length = np.where(decided_at <= upto, np.minimum(length, shorter), length)
+    due: Ints = -(-(decided_at + length) // WINDOW_GRID) * WINDOW_GRID
+    return due

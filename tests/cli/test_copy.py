@@ -1,0 +1,78 @@
+"""A service moves from a file to PostgreSQL and back, with `foretell copy`, as a user does it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.in_process import foretell
+from tests.service.log.postgres_server import QUICK, drop_database, made_database
+from tests.service.server_process import CAMPAIGN, Server
+
+
+@pytest.fixture
+def dsn() -> Iterator[str]:
+    dsn = made_database(**QUICK)
+    yield dsn
+    drop_database(dsn)
+
+
+def decide(server: Server) -> str:
+    status, answer = server.ask("POST", "/v1/campaigns/home-hero/decisions", {"unit": "u1"})
+    assert status == 201, answer
+    return str(answer["decision_id"])
+
+
+def reward(server: Server, decision: str, event_id: str) -> Any:
+    path, body = f"/v1/decisions/{decision}/reward", {"value": 1.0, "event_id": event_id}
+    status, answer = server.ask("POST", path, body)
+    assert status < 300, answer
+    return answer["status"]
+
+
+def test_a_service_moves_to_postgresql_and_back(tmp_path: Path, dsn: str) -> None:
+    file, back = str(tmp_path / "foretell.db"), str(tmp_path / "back.db")
+    with Server(tmp_path, "--db", file) as server:
+        server.ask("POST", "/v1/campaigns", CAMPAIGN)
+        first = decide(server)
+        assert reward(server, first, "one") == "accepted"
+        early = foretell("copy", file, dsn)
+        assert early.returncode == 2
+        assert "what was written so far is copied to postgresql://" in early.stderr
+        assert "run the same command again" in early.stderr
+        second = decide(server)
+    moved = foretell("copy", file, dsn)
+    assert moved.returncode == 0, moved.stderr
+    assert "records have moved to postgresql://" in moved.stdout
+    assert moved.stdout.count("equal in both") == 9
+    refused = foretell("serve", "--db", file, "--port", "0")
+    assert refused.returncode == 2
+    assert "has moved to postgresql://" in refused.stderr
+    keys = foretell("keys", "make", "k", "--scope", "read", "--db", file)
+    assert "has moved to postgresql://" in keys.stderr
+    with Server(tmp_path, "--db", dsn) as server:
+        assert reward(server, first, "one") == "duplicate"
+        assert reward(server, second, "two") == "accepted"
+        status, history = server.ask("GET", f"/v1/decisions/{first}")
+        assert (status, '"one"' in json.dumps(history)) == (200, True)
+        third = decide(server)
+    assert foretell("copy", dsn, back).returncode == 0
+    with Server(tmp_path, "--db", back) as server:
+        assert reward(server, third, "three") == "accepted"
+        assert reward(server, first, "one") == "duplicate"
+        decide(server)
+    verified = foretell("verify", "--db", back, "--json")
+    found = json.loads(verified.stdout)
+    assert (found["damage"], verified.returncode) == ([], 0)
+    assert [one["comparison"] for one in found["campaigns"]] == ["same"]
+
+
+def test_one_place_is_no_move(tmp_path: Path) -> None:
+    file = tmp_path / "log.db"
+    file.touch()
+    assert "name another target" in foretell("copy", str(file), str(file)).stderr
+    assert "there is no database" in foretell("copy", str(tmp_path / "x"), str(file)).stderr
