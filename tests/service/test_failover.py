@@ -156,10 +156,6 @@ def test_what_was_acknowledged_survives_the_primary_with_a_synchronous_standby(p
     asyncio.run(law())
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="after a failover that loses records, a report once did not come up to date in 300 s",
-)
 def test_records_that_a_standby_has_not_are_forgotten_by_all(pair: Pair) -> None:
     """So is a pause that is lost; what is about a lost decision is parked, and counted as that."""
 

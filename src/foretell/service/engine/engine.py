@@ -23,7 +23,7 @@ from foretell.service.engine.measurements import Measurements
 from foretell.service.engine.queries import Queries
 from foretell.service.engine.recovery import load_campaigns, refit_outdated
 from foretell.service.engine.replay import close_windows
-from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.runtime import READING_AGAIN, Runtime
 from foretell.service.log.open import open_log
 from foretell.service.log.protocol import Log
 from foretell.service.model.events import Author, moment
@@ -33,7 +33,6 @@ from foretell.service.model.snapshot import next_on_grid
 logger = logging.getLogger("foretell.service")
 
 RESTORING = "a copy is being restored"
-READING_AGAIN = "the log holds other records than before, and is read again"
 RELOAD_SECONDS = 0.5
 """Seconds between two attempts to read a copy that is in place."""
 SETTLE_SECONDS = 10.0

@@ -65,21 +65,14 @@ class Fold:
         self._moved = asyncio.Event()
         self._turn = perf_counter()
         self._shared: SharedFold | None = None
-        self.restores = 0
-        """How often the log was replaced before the records that are folded."""
-
-    @property
-    def replaced(self) -> bool:
-        """Whether the log holds other records than those that were folded."""
-        return self.runtime.log.restores != self.restores
 
     async def run_until_replaced(self) -> None:
         """Follow the log until it was replaced; where it cannot be read, try again."""
-        while not self.replaced:
+        while not self.runtime.replaced:
             try:
                 await self.follow()
             except LogClosed:
-                if not self.replaced:
+                if not self.runtime.replaced:
                     await asyncio.sleep(RETRY_SECONDS)
             except Exception:
                 logger.exception("the log could not be followed, and is followed again")
@@ -88,11 +81,15 @@ class Fold:
     async def follow(self, until: int | None = None) -> None:
         """Follow the log, up to a seq or for ever."""
         async for tail in self._tail():
-            if self.replaced:
-                raise LogClosed("the log was replaced while it was read: read it again")
+            self._check_same_log(self.runtime.restores)
             await self._take(tail)
             if until is not None and self.position >= until:
                 return
+
+    def _check_same_log(self, restores: int) -> None:
+        """Refuse to go on with what was read from a log that another has replaced since."""
+        if self.runtime.log.restores != restores:
+            raise LogClosed("the log was replaced while it was read: read it again")
 
     def _tail(self) -> AsyncIterator[Tail]:
         log = self.runtime.log
@@ -107,12 +104,15 @@ class Fold:
         """Wait until every record below a seq is folded, at most so many seconds.
 
         Of a campaign that another process folds only changes count, unless it is named. Raises
-        `LogClosed` when the log closes meanwhile: nothing is folded until it opens again.
+        `LogClosed` when the log closes meanwhile: nothing is folded until it opens again. So does
+        a log that is replaced: its campaigns are others then.
         """
+        restores = self.runtime.restores
         deadline = inf if seconds is None else perf_counter() + seconds
         if active is not None:
             active.wanted = max(active.wanted, seq)
         while self.position < seq or (active is not None and not active.has_reached(seq)):
+            self._check_same_log(restores)
             left = deadline - perf_counter()
             if left <= 0:
                 return False
@@ -269,7 +269,9 @@ class Fold:
         It becomes bytes in a thread: nobody but the fold changes it, and the fold waits.
         """
         campaign, version = active.campaign, state_version(active.config)
+        restores = self.runtime.restores
         state = SavedState(campaign.position, version, await asyncio.to_thread(pack, campaign))
+        self._check_same_log(restores)
         publish, active.publish_due = active.publish_due, False
         try:
             if active.save_due or not publish:

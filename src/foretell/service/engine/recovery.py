@@ -22,7 +22,6 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
     """Read keys, secrets and campaigns from the log, and fold all that is in it."""
     log = runtime.log
     runtime.clear()
-    fold.restores = log.restores
     for record in await log.configurations(SERVER):
         runtime.apply_server_event(record)
     runtime.keyring.last_used.update(await log.uses())

@@ -27,6 +27,8 @@ from foretell.service.model.events import (
 from foretell.service.model.keys import Caller, Keyring
 from foretell.service.model.sessions import Sessions
 
+READING_AGAIN = "the log holds other records than before, and is read again"
+
 
 class Runtime:
     """The state of a running server: all of it is a function of the log."""
@@ -41,6 +43,8 @@ class Runtime:
 
     def clear(self) -> None:
         """Forget all that was read from the log."""
+        self.restores = self.log.restores
+        """How often the log was replaced before the records that are read now."""
         self.by_name: dict[str, ActiveCampaign] = {}
         self.by_number: dict[int, ActiveCampaign] = {}
         self.keyring = Keyring()
@@ -50,9 +54,19 @@ class Runtime:
         """For each campaign that is being refit, the state that will take the place of its own."""
 
     @property
+    def replaced(self) -> bool:
+        """Whether the log holds other records than those that were read."""
+        return self.log.restores != self.restores
+
+    @property
+    def unreadable(self) -> str | None:
+        """Why what is in memory cannot be shown; None while it can."""
+        return self.stopped or (READING_AGAIN if self.replaced else None)
+
+    @property
     def closed(self) -> str | None:
         """Why requests are refused; None while they are served."""
-        return self.stopped or self.log.closed
+        return self.unreadable or self.log.closed
 
     def check_open(self) -> None:
         """Refuse everything while the log cannot be written."""
@@ -62,8 +76,9 @@ class Runtime:
 
     def check_read(self) -> None:
         """Refuse to show anything while it is being read from the log."""
-        if self.stopped is not None:
-            raise LogClosed(f"nothing can be read now ({self.stopped}): try again soon")
+        unreadable = self.unreadable
+        if unreadable is not None:
+            raise LogClosed(f"nothing can be read now ({unreadable}): try again soon")
 
     def latest(self) -> int:
         """Return the later of wall and log time: what is well beyond it is in the future."""

@@ -120,7 +120,11 @@ class PostgresFoldSharing:
         return max(self._timing.beat_seconds, len(state.body) / BYTES_A_SECOND)
 
     async def newer_states(self, positions: Mapping[int, int]) -> dict[int, SavedState]:
-        """Return the published states of campaigns that are after a position, once a poll."""
+        """Return the published states of campaigns that are after a position, once a poll.
+
+        None of them holds a record that this decider has not seen to be there: if a standby without
+        it takes the place of the server, this decider knows.
+        """
         now = monotonic()
         if not positions or now - self._looked_at < self._timing.poll_seconds:
             return {}
@@ -131,11 +135,13 @@ class PostgresFoldSharing:
             "FROM unnest($1::bigint[], $2::bigint[]) AS known (campaign, position) "
             "JOIN foretell.live_states AS live USING (campaign) "
             "WHERE starts_with(version, $3) AND pg_postmaster_start_time() = $4 "
+            "AND live.position <= $5 "
             "ORDER BY campaign, live.position DESC",
             list(positions),
             list(positions.values()),
             f"{FOLD_VERSION}/",
             self._watch.server,
+            self._watch.watermark,
         )
         found: dict[int, SavedState] = {}
         for campaign, position, version, body, digest in rows:

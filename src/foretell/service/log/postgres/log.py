@@ -191,9 +191,10 @@ class PostgresLog(PostgresReader):
 
     async def save_state(self, campaign: int, state: SavedState) -> None:
         """Keep a state; its position is not above the head, which is made durable before it."""
+        server = self.watch.server  # the one that the records were read from
         if self._own.row.head < state.position:
             await self.writer.submit(work=side_tables.move_head_to(state.position))
-        await side_tables.save_state(self._pool, campaign, state, self.watch.server)
+        await side_tables.save_state(self._pool, campaign, state, server)
 
     async def erase(self, campaign: int, unit: bytes) -> int:
         """Forget which decisions belong to a unit, and their contexts; return their number."""
@@ -276,6 +277,7 @@ class PostgresLog(PostgresReader):
 
     def _be_replaced(self) -> None:
         self.restores += 1
+        self._own.seen = 0
         self._end_followers()
 
     def _end_followers(self) -> None:
@@ -284,9 +286,17 @@ class PostgresLog(PostgresReader):
             follower.end(REPLACED)
 
     async def _read_up_to(self, head: int) -> None:
-        """Wait until those that follow have taken all below a head: keys may have been revoked."""
-        followers = self._followers
-        await self.watch.wait_until(lambda: all(one.done >= head for one in followers), None)
+        """Wait until those that follow have taken all below a head: keys may have been revoked.
+
+        One that folds may just have lost its place, and be about to begin again.
+        """
+        followers, own = self._followers, self._own
+
+        def read() -> bool:
+            folded = own.seen >= head or own.seen == 0  # nobody folds, or must begin again
+            return folded and all(one.done >= head for one in followers)
+
+        await self.watch.wait_until(read, None)
 
 
 class _ThreadReader:
