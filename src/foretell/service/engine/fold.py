@@ -141,6 +141,7 @@ class Fold:
         for active in list(self.runtime.by_number.values()):
             if active.folding:
                 await self.guarded(active, self._close(active, tail.upto))
+        self._check_same_log(self.runtime.restores)
         awaited = (one.awaited for one in self.runtime.by_number.values())
         self.position = min([tail.upto, *(seq for seq in awaited if seq is not None)])
         self.runtime.log.note_seen(self.position)
