@@ -40,7 +40,7 @@ class RewardsOnly(HttpService):
     """The server learns, but from rewards alone."""
 
     async def create(self, campaign: dict[str, Any]) -> None:
-        await super().create(campaign | {"policy": "kl-ucb"})
+        await super().create(campaign | {"policy": "ucb"})
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_server_that_ignores_signals_is_refused(
     server: Server, control: type[HttpService], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "HttpService", control)
-    done = traffic(server, "--horizon", "250", "--runs", "10")
+    done = traffic(server, "--horizon", "250", "--runs", "20")
     assert done.exit_code == 1
     assert "differs from the lab's by +" in done.stderr
     assert "does not use what it is told" in done.stderr

@@ -42,6 +42,8 @@ BUSY_SECONDS = 0.001
 """Where others take longer than this for their turn, requests are waiting."""
 REST_FACTOR = 3
 """The fold then rests for so many times the time of its own turn."""
+BEHIND_SECONDS = 0.5
+"""A fold that has not come to the end of what it read after so long is behind, and rests no more."""
 RECORDS_PER_READ = 64
 """Records whose decisions are read in one go."""
 RECORDS_PER_STEP = 512
@@ -63,7 +65,7 @@ class Fold:
         self.on_alarm: Callable[[str], None] = logger.error
         """Called with a sentence when two processes come to different states."""
         self._moved = asyncio.Event()
-        self._turn = perf_counter()
+        self._began = self._turn = perf_counter()
         self._shared: SharedFold | None = None
 
     async def run_until_replaced(self) -> None:
@@ -126,7 +128,7 @@ class Fold:
         return True
 
     async def _take(self, tail: Tail) -> None:
-        self._turn = perf_counter()
+        self._began = self._turn = perf_counter()
         by_campaign: dict[int, list[Record]] = {}
         for record in tail.records:
             by_campaign.setdefault(record.campaign, []).append(record)
@@ -227,11 +229,12 @@ class Fold:
     async def _let_others_go_on(self) -> None:
         """End a long turn; where requests are waiting, leave them most of the time.
 
-        What is durable is answered, and a fold that lags catches up when there is less to do.
+        What is durable is answered, and a fold that lags a little catches up when there is less to
+        do; one that is behind takes its turn, so that no load keeps it from what it must learn.
         """
         ended = perf_counter()
         await asyncio.sleep(0)
-        if perf_counter() - ended > BUSY_SECONDS:
+        if perf_counter() - ended > BUSY_SECONDS and ended - self._began < BEHIND_SECONDS:
             await asyncio.sleep(REST_FACTOR * (ended - self._turn))
         self._turn = perf_counter()
 
