@@ -23,7 +23,7 @@ from tests.service.reports.planted_campaign import (
 )
 from tests.service.reports.planted_truths import failings, scored
 
-CAMPAIGNS = 40
+CAMPAIGNS = 16
 SEEDS = range(500_000, 500_000 + CAMPAIGNS)
 CHANCE = 2.33
 """Standard deviations of chance by which so few campaigns may miss what the long form must reach:

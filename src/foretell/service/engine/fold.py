@@ -43,7 +43,7 @@ BUSY_SECONDS = 0.001
 REST_FACTOR = 3
 """The fold then rests for so many times the time of its own turn."""
 BEHIND_SECONDS = 0.5
-"""A fold that has not come to the end of what it read after so long is behind, and rests no more."""
+"""A fold that has not come to the end of what it read after so long is behind: no more rests."""
 RECORDS_PER_READ = 64
 """Records whose decisions are read in one go."""
 RECORDS_PER_STEP = 512
