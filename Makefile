@@ -1,7 +1,8 @@
 # Everything runs in .venv, a private environment; no activated one is needed.
 
+# PYTHON builds the environment; JOBS processes run the tests, which wait more than they compute.
 PYTHON ?= python3
-JOBS ?= 2
+JOBS ?= 3
 
 BIN := .venv/bin
 STAMP := .venv/.installed

@@ -45,6 +45,11 @@ def folder_of(nodeid: str) -> str:
     return "/".join(path.parts[:2] if len(path.parts) > 2 else path.parts[:1])
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that take minutes."""
+    items.sort(key=lambda item: item.get_closest_marker("minutes") is None)
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Count the time of a test, its fixtures included."""
     folder = folder_of(report.nodeid)

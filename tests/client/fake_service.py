@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -87,7 +88,8 @@ class Service:
         self._thread.join()
         with self._lock:
             for connection in self._open:
-                connection.shutdown(socket.SHUT_RDWR)
+                with suppress(OSError):  # the client may have cut it
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Self:
         return self.start()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.torture import decider_faults
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.minutes]
 EACH = 10
 RECORDS = 5000
 

@@ -18,7 +18,7 @@ from tests.browser import chromium
 from tests.service.server_process import Server
 from tests.service.ui.demo_process import EXPECTED, Demo
 
-pytestmark = [pytest.mark.compiled, pytest.mark.slow]
+pytestmark = [pytest.mark.compiled, pytest.mark.slow, pytest.mark.minutes]
 
 SCREENS = Path("out/screens")
 PAGES = {
