@@ -30,6 +30,7 @@ LIVE = (
     "live_reports",
     "live_dashboard",
     "live_postgres",
+    "live_deciders",
 )
 """The parts of `live`, the benchmark of the service: each a module here, with a function of its
 name that returns what it found."""

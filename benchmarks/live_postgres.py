@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any, NamedTuple
+from contextlib import ExitStack
+from typing import Any
 
 import asyncpg
 
@@ -27,14 +24,13 @@ from benchmarks.live_server import (
     TURNS,
     Load,
     Server,
-    cpu_of,
     create_campaign,
     decide_path,
     load,
     serve,
 )
 from benchmarks.measure import BenchmarkResult
-from tests.service.log.postgres_server import PostgresServer
+from benchmarks.postgres_process import PostgresProcess, postgres_process
 
 KEYS = 1_000_000
 RECORDS = 20_000
@@ -50,24 +46,10 @@ INSERT INTO foretell.keys
 """
 
 
-class _Server(NamedTuple):
-    """A running PostgreSQL."""
-
-    dsn: str
-    pid: int
-
-    def cpu(self) -> float:
-        """Return the CPU seconds of all its processes, those that have ended included."""
-        ticks = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[11:15]
-        own = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        return own + sum(map(cpu_of, map(int, children)))
-
-
 def live_postgres() -> BenchmarkResult:
     """Measure writers, the service and the tail on a log in PostgreSQL."""
     result = BenchmarkResult("The log in PostgreSQL, commits on disk, all on one machine")
-    with _postgres() as server:
+    with postgres_process() as server:
         _writers(result, server)
         _tail(result, server)
         _service(result, server)
@@ -75,21 +57,6 @@ def live_postgres() -> BenchmarkResult:
         f"{KEYS:,} keys were claimed before; CPU of PostgreSQL is that of all its processes."
     )
     return result
-
-
-@contextmanager
-def _postgres() -> Iterator[_Server]:
-    settings = {"fsync": "on", "full_page_writes": "on", "autovacuum": "on"}
-    with tempfile.TemporaryDirectory(prefix="foretell-bench-") as folder:
-        Path(folder).chmod(0o755)
-        server = PostgresServer(Path(folder, "pg"), **settings, shared_buffers="256MB")
-        server.make()
-        server.start()
-        assert server.process is not None
-        try:
-            yield _Server(server.dsn(), server.process.pid)
-        finally:
-            server.stop()
 
 
 def _run(job: dict[str, Any]) -> subprocess.Popen[str]:
@@ -113,7 +80,7 @@ def _answer(process: subprocess.Popen[str]) -> dict[str, Any]:
     return answer
 
 
-def _writers(result: BenchmarkResult, server: _Server) -> None:
+def _writers(result: BenchmarkResult, server: PostgresProcess) -> None:
     """Let one process, and then two, write batches with keys of their own.
 
     They take turns with the driver alone, which inserts as many rows of the same size.
@@ -136,7 +103,7 @@ def _writers(result: BenchmarkResult, server: _Server) -> None:
         result.add(f"{named}: records", f"{rate:.0f} /s", rate)
 
 
-def _write(server: _Server, kind: str, writers: int) -> dict[str, float]:
+def _write(server: PostgresProcess, kind: str, writers: int) -> dict[str, float]:
     """Return the CPU of each part in microseconds a record, and the records per second."""
     before = server.cpu()
     job = {"kind": kind, "dsn": server.dsn, "records": RECORDS, "batch": BATCH}
@@ -158,7 +125,7 @@ async def _execute(dsn: str, statement: str, *values: Any) -> None:
         await connection.close()
 
 
-def _tail(result: BenchmarkResult, server: _Server) -> None:
+def _tail(result: BenchmarkResult, server: PostgresProcess) -> None:
     lags = _answer(_run({"kind": "follow", "dsn": server.dsn, "records": 300}))["lags"]
     cuts = statistics.quantiles(lags, n=100)
     for share in (50, 99):
@@ -166,7 +133,7 @@ def _tail(result: BenchmarkResult, server: _Server) -> None:
         result.add(f"until another process has a record, p{share}", f"{lag:.3g} ms", lag)
 
 
-def _service(result: BenchmarkResult, server: _Server) -> None:
+def _service(result: BenchmarkResult, server: PostgresProcess) -> None:
     """Compare the service on PostgreSQL with one on a file, and measure what each part takes."""
     with tempfile.TemporaryDirectory(dir=".") as folder, ExitStack() as stack:
         asyncio.run(_clear(server.dsn))
@@ -211,7 +178,7 @@ def _latency(result: BenchmarkResult, on_file: Server, decider: Server) -> None:
         result.add(f"decide on PostgreSQL against the file, p{share}", f"{ratio:.2f}x", ratio)
 
 
-def _batches(result: BenchmarkResult, server: _Server, deciders: list[Server]) -> None:
+def _batches(result: BenchmarkResult, server: PostgresProcess, deciders: list[Server]) -> None:
     """Ask for decisions, then send batches of feedback, through all deciders at once."""
     named = f"{len(deciders)} decider{'s' * (len(deciders) > 1)}"
     ask = {"kind": "many", "connections": 16, "path": decide_path("small")}
@@ -260,7 +227,7 @@ def _load(job: dict[str, Any]) -> Load:
 def _measured(
     result: BenchmarkResult,
     named: str,
-    server: _Server,
+    server: PostgresProcess,
     jobs: list[dict[str, Any]],
     deciders: list[Server],
 ) -> list[Any]:
