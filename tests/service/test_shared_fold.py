@@ -76,6 +76,22 @@ def rewards_of(engine: Engine) -> int:
     return active_of(engine).campaign.counters.counts[COUNTS.index("rewards")]
 
 
+def test_no_two_deciders_take_the_same_round(dsn: str) -> None:
+    async def law() -> None:
+        async with engines(dsn, 3) as found:
+            overlays = [active_of(one).overlay for one in found]
+            await until(lambda: {one.seats for one in overlays} == {3})
+            rounds = {one.t for one in overlays}
+            assert rounds == {0, 1, 2}
+            for nonce, overlay in enumerate(overlays):
+                overlay.add(nonce, 0)
+            assert {one.t for one in overlays} == {3, 4, 5}
+            for nonce, overlay in enumerate(overlays):
+                overlay.drop(nonce)
+
+    asyncio.run(law())
+
+
 def sharing_of(engine: Engine) -> PostgresFoldSharing:
     log = engine.runtime.log
     assert isinstance(log, PostgresLog)

@@ -78,7 +78,9 @@ class SharedFold:
     async def share_out(self, upto: int) -> None:
         """Take over what others have folded, and fold what is wanted here, up to a seq."""
         await self._take_over()
+        seat, seats = self._sharing.seat()
         for active in list(self._runtime.by_number.values()):
+            active.overlay.seat, active.overlay.seats = seat, seats
             folds = self._sharing.folds(active.number)
             if self._still_awaits(active) or (active.folding and not folds):
                 active.folding = False

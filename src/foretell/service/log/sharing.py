@@ -24,6 +24,9 @@ class FoldSharing(Protocol):
     def folds(self, campaign: int) -> bool:
         """Return whether this process folds a campaign, and publishes its state."""
 
+    def seat(self) -> tuple[int, int]:
+        """Return which of the processes that write this one is, from 0, and how many there are."""
+
     def alone(self) -> bool:
         """Return whether nobody else writes the log now."""
 

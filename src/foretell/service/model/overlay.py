@@ -28,6 +28,8 @@ class Overlay:
         self.campaign = campaign
         self.revision = 0
         """Changes whenever the state may be another one."""
+        self.seat, self.seats = 0, 1
+        """Which of the processes that decide this one is, and how many there are."""
         self._under_way: dict[int, int] = {}
         """By nonce, the action of each."""
         self._written: dict[int, int] = {}
@@ -39,8 +41,11 @@ class Overlay:
 
     @property
     def t(self) -> int:
-        """The round of the next decision, as far as this process knows."""
-        return self._rounds() + len(self._under_way)
+        """The round of the next decision, as far as this process knows.
+
+        The others are taken to decide as often, each in its turn: so no two take the same round.
+        """
+        return self._rounds() + self.seat + self.seats * len(self._under_way)
 
     def _rounds(self) -> int:
         """Return how many rounds are folded: those of imported histories, and its own."""
@@ -70,7 +75,7 @@ class Overlay:
     def add(self, nonce: int, action: int) -> None:
         """Play a decision that is under way."""
         if self._copy is not None:
-            play(self._copy, self.t, action)
+            play(self._copy, self._rounds() + len(self._under_way), action)
         self._under_way[nonce] = action
         self.revision += 1
 

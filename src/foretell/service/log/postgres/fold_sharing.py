@@ -60,6 +60,11 @@ class PostgresFoldSharing:
         self._scanned_at = 0.0
         self._looked_at = 0.0
 
+    def seat(self) -> tuple[int, int]:
+        """Return which of the open streams is this decider's, from 0, and how many there are."""
+        streams, own = self._open_streams(), self._watch.own()
+        return sum(one < own for one in streams), len(streams)
+
     def alone(self) -> bool:
         """Return whether nobody else writes the log now."""
         return len(self._open_streams()) == 1
