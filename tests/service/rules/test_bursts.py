@@ -9,17 +9,9 @@ from typing import Any
 
 import pytest
 
-from foretell.policies.registry import policy, registered_policies, start
-from foretell.policies.verbs import has, indices
-from foretell.types import Problem
 from tests.service.engine_driver import Served
 
 ACTIONS = ["a", "b", "c", "d", "e"]
-INDEX = [
-    name
-    for name, known in registered_policies().items()
-    if not known.lab_only and has(indices, start(policy(name), Problem(5, 2)))
-]
 
 
 def burst(served: Served, decisions: int) -> Counter[str]:
@@ -29,12 +21,13 @@ def burst(served: Served, decisions: int) -> Counter[str]:
     return found
 
 
-EXPENSIVE = [("nsd-kl", True), ("ucb", True)]
 BURSTS = [
-    *(("memory", *burst) for burst in [*((name, False) for name in INDEX), *EXPENSIVE]),
-    *(("sqlite", *burst) for burst in [("nsd-kl", False), ("ucb", False), *EXPENSIVE]),
+    (log, name, expensive)
+    for log in ("memory", "sqlite")
+    for name in ("nsd-kl", "ucb")
+    for expensive in (False, True)
 ]
-"""Which action a policy draws is the same on every log: each policy on one, each way on both."""
+"""What a policy draws is the same on every log: all of them are in model/test_overlay.py."""
 
 
 @pytest.mark.slow
