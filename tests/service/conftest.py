@@ -1,4 +1,8 @@
-"""Rules and HTTP are tried on PostgreSQL too, where a test has many parameters with the first."""
+"""Rules and HTTP are tried on PostgreSQL too, where a test has many parameters with the first.
+
+What takes many decisions and says something of a policy is the same on every log: it is tried in
+memory, and with the first of its parameters on SQLite.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,8 @@ FOLDERS = ("rules", "http")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is tried on the other engines, and once on PostgreSQL."""
-    seen: set[tuple[str, str]] = set()
+    """Leave out what is tried on the other engines."""
+    seen: set[tuple[str, str, str]] = set()
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
     for item in items:
@@ -21,14 +25,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if isinstance(item, pytest.Function) and hasattr(item, "callspec")
             else {}
         )
-        name = (str(item.path), item.name.partition("[")[0])
-        if any(parameters.get(one) == "postgres" for one in LOGS):
-            needless = name in seen or item.path.parent.name not in FOLDERS
-            needless |= item.get_closest_marker("statistics") is not None
-            (left_out if needless else kept).append(item)
-            seen.add(name)
-        else:
-            kept.append(item)
+        log = next((parameters[one] for one in LOGS if one in parameters), None)
+        name = (str(item.path), item.name.partition("[")[0], str(log))
+        statistics = item.get_closest_marker("statistics") is not None
+        needless = name in seen and (log == "postgres" or (log == "sqlite" and statistics))
+        if log == "postgres":
+            needless |= item.path.parent.name not in FOLDERS or statistics
+        (left_out if needless else kept).append(item)
+        seen.add(name)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
