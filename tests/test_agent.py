@@ -341,7 +341,7 @@ def test_an_agent_decides_as_the_simulator_does_where_nothing_is_random() -> Non
     recipe = ft.Scenario(law=[[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]], theta=[0.9, 0.5, 0.1], delay=4)
     batch = ft.simulate(recipe, "ucb", 60, runs=1, compiled=False, trajectories=True)
     assert batch.trajectories is not None
-    actions, signals, rewards, _ = (column[0] for column in batch.trajectories)
+    actions, signals, rewards, _ = (column[0] for column in batch.trajectories[:4])
     agent = ft.Agent("ucb", actions=["a", "b"], signals=SIGNALS, seed=0)
     for t in range(60):
         decision = agent.decide(["ab"[actions[t]]])

@@ -122,15 +122,9 @@ CHANGES: list[Case] = [
     (lambda: ft.redraws(at=[3], concentration=0.0), "above 0"),
     (lambda: ft.random_walk(0.0), "above 0"),
     (lambda: ft.random_walk(0.1, every=0), "at least 1"),
-    (lambda: simulated(recipe=scenario(changes=ft.shifts(at=[50]))), "round 50 never happens"),
-    (lambda: simulated(recipe=scenario(changes=ft.shifts(at=[9, 80]))), "round 80 never happens"),
     (
-        lambda: simulated(recipe=scenario(law=None, segments=[(0, LAW), (50, LAW)])),
-        "segment from round 50 never happens",
-    ),
-    (
-        lambda: simulated(recipe=scenario(changes=ft.interpolation([(50, LAW)]))),
-        "round 50 never happens",
+        lambda: simulated(recipe=scenario(changes=ft.interpolation([(5, LAW), (3, LAW)]))),
+        "must increase",
     ),
     (
         lambda: simulated(recipe=scenario(changes=ft.interpolation([(5, [*LAW, LAW[0]])]))),

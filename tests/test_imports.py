@@ -44,3 +44,9 @@ def test_policies_is_the_package_and_registered_policies_lists_them() -> None:
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         ft.simulat  # noqa: B018
+
+
+def test_names_that_are_listed_are_ours() -> None:
+    assert dir(ft) == sorted(ft.__all__)
+    for name in ("importlib", "TYPE_CHECKING", "Any", "annotations"):
+        assert name not in dir(ft)

@@ -55,7 +55,17 @@ if TYPE_CHECKING:
         registered_policies,
     )
     from foretell.policies.conformance import check_policy
-    from foretell.sim import Batch, Batches, load, simulate
+    from foretell.sim import (
+        Batch,
+        Batches,
+        PolicyComparison,
+        detection_delay,
+        false_alarms,
+        load,
+        regret_per_segment,
+        regret_since_change,
+        simulate,
+    )
     from foretell.studies.claim import Claim, Finding
     from foretell.studies.leaderboard.board import leaderboard
     from foretell.studies.study import Study
@@ -111,6 +121,7 @@ __all__ = [
     "OracleTheta",
     "OracleUcb",
     "OracleUcbNd",
+    "PolicyComparison",
     "Problem",
     "QpmD",
     "Scenario",
@@ -125,6 +136,8 @@ __all__ = [
     "Uniform",
     "check_policy",
     "delays",
+    "detection_delay",
+    "false_alarms",
     "interpolation",
     "kernel",
     "leaderboard",
@@ -136,6 +149,8 @@ __all__ = [
     "register",
     "register_scenario",
     "registered_policies",
+    "regret_per_segment",
+    "regret_since_change",
     "rewards",
     "scenario",
     "scenarios",
@@ -153,7 +168,17 @@ _LATER = {
     "foretell.agent": ("Agent", "Decision"),
     "foretell.client": ("AsyncClient", "Client"),
     "foretell.policies.conformance": ("check_policy",),
-    "foretell.sim": ("Batch", "Batches", "load", "simulate"),
+    "foretell.sim": (
+        "Batch",
+        "Batches",
+        "PolicyComparison",
+        "detection_delay",
+        "false_alarms",
+        "load",
+        "regret_per_segment",
+        "regret_since_change",
+        "simulate",
+    ),
     "foretell.studies.leaderboard.board": ("leaderboard",),
     "foretell.studies.claim": ("Claim", "Finding"),
     "foretell.studies.study": ("Study",),
@@ -190,5 +215,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List what is there, imported or not."""
-    return sorted({*globals(), *__all__})
+    """List the public names, imported or not."""
+    return sorted(__all__)

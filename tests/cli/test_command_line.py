@@ -15,6 +15,7 @@ import pytest
 
 from foretell.cli import cli
 from foretell.studies.paper import LONG, STUDIES
+from foretell.theory import Setting, lower_bound, switching_bound, theorem_window
 from tests.cli import in_process
 from tests.service.server_process import foretell
 
@@ -114,6 +115,13 @@ def test_tables_come_as_json_too() -> None:
     bounds = in_process.foretell("bounds", "--json", "--largest-gap", "0.42")
     promised = json.loads(bounds.stdout)
     assert {row["verdict"] for row in promised["upper"]} == {"vacuous"}
+    setting = Setting(horizon=8000, actions=4, signals=3, switches=3, delay=500)
+    by_name = {row["bound"]: row for row in promised["lower"]}
+    proposition, proven = by_name["Proposition 1"], lower_bound(setting)
+    for field in ("learning", "delay", "total", "order"):
+        assert proposition[field] == getattr(proven, field)  # to the last digit
+    assert promised["theorem_window"] == theorem_window(setting)
+    assert promised["upper"][0]["total"] == switching_bound(setting).total
     assert json.loads(in_process.foretell("scenarios", "--json").stdout)
 
 

@@ -29,7 +29,7 @@ def history(trajectories: Trajectories, run: int) -> list[Past]:
     return [
         Past(t, int(action), int(signal), float(reward), None if delay < 0 else int(delay))
         for t, (action, signal, reward, delay) in enumerate(
-            zip(*(column[run] for column in trajectories), strict=True)
+            zip(*(column[run] for column in trajectories[:4]), strict=True)
         )
     ]
 

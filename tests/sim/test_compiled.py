@@ -61,6 +61,9 @@ def assert_same_bytes(recipe: ft.Scenario, spec: ft.Spec) -> None:
     assert plain.trajectories is not None
     for field in compiled.trajectories._fields:
         one, other = getattr(compiled.trajectories, field), getattr(plain.trajectories, field)
+        if field == "alarms" and one is None:
+            assert other is None
+            continue
         assert one.dtype == other.dtype
         assert one.tobytes() == other.tobytes()
 

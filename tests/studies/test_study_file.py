@@ -55,7 +55,7 @@ def test_a_scenario_of_ones_own_is_read_whole() -> None:
         (TEXT.replace("ucrl2(", "ucrl("), "line 5: there is no policy 'nsd-ucrl': did you mean"),
         (TEXT.replace("window={w", "windw={w"), "line 5: there is no field 'windw' of nsd-ucrl2"),
         (TEXT.replace("= 8000", '= "long"'), "line 3: Expected `int`, got `str`"),
-        (TEXT.replace("= 8000", "= 100"), "line 11: the change at round 6000 never happens"),
+        (TEXT.replace("= 8000", "= 0"), "line 11: the horizon must be a whole number of rounds"),
         (TEXT.replace('base = "paper"', 'base = "papre"'), "there is no scenario 'papre': did you"),
         (CAMPAIGN.replace("average", "avrage"), "line 17: there is no field 'avrage' of"),
         (CAMPAIGN.replace('"geometric"', '"geo"'), "line 17: there is no family 'geo'"),

@@ -9,6 +9,8 @@ import pytest
 
 import foretell as ft
 from foretell.errors import ForetellError
+from foretell.worlds.changes import Changes
+from foretell.worlds.theta_changes import ThetaChanges
 
 LAW = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.1, 0.4, 0.5]]
 THETA = [0.8, 0.4, 0.2]
@@ -97,3 +99,57 @@ def test_every_named_scenario_can_be_drawn(name: str) -> None:
 def test_a_scenario_states_the_problem_of_a_policy() -> None:
     recipe = SCENARIOS[8]
     assert recipe.problem(50, (3,)) == ft.Problem(4, 3, "gaussian", 50, (3,))
+
+
+LONGER, SHORTER = 120, 50
+PASSING: list[Changes] = [
+    ft.shifts(at=[20, 49, 50, 80]),
+    ft.shifts(every=20),
+    ft.shifts(hazard=0.05),
+    ft.redraws(at=[20, 90], count=2),
+    ft.interpolation([(20, LAW[::-1]), (90, LAW)]),
+    ft.random_walk(0.4, every=15),
+]
+THETAS: list[ThetaChanges] = [
+    ft.theta_steps([(30, [0.1, 0.2, 0.3]), (70, THETA)]),
+    ft.theta_lines([(30, [0.1, 0.2, 0.3]), (70, THETA)]),
+    ft.theta_redraws(at=[10, 60]),
+    ft.theta_walk(0.3, every=7),
+]
+RECIPES = [
+    *(ft.Scenario(law=LAW, theta=THETA, changes=one, delay=9) for one in PASSING),
+    *(ft.Scenario(law=LAW, theta=THETA, theta_changes=one) for one in THETAS),
+    ft.Scenario(segments=[(0, LAW), (20, LAW[::-1]), (50, LAW), (90, LAW[::-1])], theta=THETA),
+]
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=range(len(RECIPES)))
+def test_a_shorter_horizon_plays_the_beginning_of_the_longer_world(recipe: ft.Scenario) -> None:
+    """Changes that it does not reach do not happen; a policy that knows no horizon plays alike."""
+    longer, shorter = (
+        ft.simulate(recipe, "uniform", horizon, 3, seed=5, trajectories=True, compiled=False)
+        for horizon in (LONGER, SHORTER)
+    )
+    assert shorter.regret.tobytes() == longer.regret[:, :SHORTER].tobytes()
+    for whole, begun in zip(longer.traced[:7], shorter.traced[:7], strict=True):
+        assert begun is not None
+        assert whole is not None
+        np.testing.assert_array_equal(begun, whole[:, :SHORTER])
+    for run in range(3):
+        every = longer.world(run).jumps_of(0)
+        assert shorter.world(run).jumps_of(0) == tuple(one for one in every if one < SHORTER)
+
+
+def test_an_oracle_is_not_told_of_changes_after_the_horizon() -> None:
+    recipe = ft.Scenario(segments=[(0, LAW), (20, LAW[::-1]), (90, LAW)], theta=THETA, delay=2)
+    cut = ft.Scenario(segments=[(0, LAW), (20, LAW[::-1])], theta=THETA, delay=2)
+    one, other = (ft.simulate(each, "oracle-nsd", 60, 3, compiled=False) for each in (recipe, cut))
+    assert one.regret.tobytes() == other.regret.tobytes()
+
+
+def test_a_scenario_is_a_table_in_a_notebook() -> None:
+    shown = ft.Scenario(law=LAW, theta=THETA, changes=ft.shifts(at=[3]), delay=7)._repr_html_()
+    for part in ("action 3", "signal 2", "theta", "0.8", "changes", "ConstantDelay"):
+        assert part in shown
+    assert "alpha" not in shown
+    assert "laws change at rounds" in RECIPES[-1]._repr_html_()

@@ -61,7 +61,7 @@ def bounds(
     that no good policy avoids in the long run, told theta, with signals, and without, and so what
     signals are worth there.
     """
-    from foretell.theory import Setting, conjectured_order
+    from foretell.theory import Setting, conjectured_order, theorem_window
 
     given = {"horizon": horizon, "actions": actions, "signals": signals}
     given |= {"switches": switches, "delay": delay}
@@ -84,8 +84,10 @@ def bounds(
     upper = _upper(setting, window, largest_gap, smallest_gap, smallest_probability)
     lower = _lower(setting)
     if as_json:
-        answer: dict[str, Any] = {"sizes": sizes, "upper": upper, "lower": lower}
+        answer: dict[str, Any] = {"sizes": sizes, "delta": delta, "largest_gap": largest_gap}
+        answer |= {"upper": upper, "lower": lower}
         answer |= {"conjectured_order": conjectured_order(setting)}
+        answer |= {"theorem_window": theorem_window(setting)}
         if name is not None:
             answer |= {"scenario": name, "constants": [_as_json(*one) for one in found]}
         click.echo(json.dumps(answer, indent=2))
@@ -188,18 +190,19 @@ def _lower(setting: Setting) -> list[dict[str, Any]]:
     from foretell.theory import lower_bound, minimax_lower_bound
 
     rows = {
-        "every policy": minimax_lower_bound(setting),
-        "policies that ignore signals (Proposition 1)": lower_bound(setting),
+        ("minimax", "every policy"): minimax_lower_bound(setting),
+        ("Proposition 1", "policies that ignore signals"): lower_bound(setting),
     }
     return [
         {
-            "for": name,
+            "bound": name,
+            "for": policies,
             "learning": one.learning,
             "delay": one.delay,
             "total": one.total,
             "order": one.order,
         }
-        for name, one in rows.items()
+        for (name, policies), one in rows.items()
     ]
 
 

@@ -18,7 +18,7 @@ from foretell.policies.parts.kl_argmax import kl_argmax
 from foretell.policies.parts.theta import Rewards, add_reward, new_rewards, reward_mean
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec
-from foretell.policies.verbs import begin, choose, credit, ignore, observe, play
+from foretell.policies.verbs import alarms, begin, choose, credit, ignore, observe, play
 from foretell.types import Bools, Floats, Ints, Problem, is_number, is_whole
 
 
@@ -156,3 +156,8 @@ def _credit(state: CusumUcbState, t: int, action: int, signal: int, reward: floa
     state.base[action] = 0.0
     state.walks[action, 0] = 0.0
     state.walks[action, 1] = 0.0
+
+
+@alarms.register(CusumUcbState)
+def _alarms(state: CusumUcbState) -> int:
+    return state.clock[1]

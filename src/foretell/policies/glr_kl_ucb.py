@@ -20,7 +20,7 @@ from foretell.policies.parts.reward_change_test import glr_statistic, glr_thresh
 from foretell.policies.parts.theta import to_grains
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_delta, check_flag, option
-from foretell.policies.verbs import begin, choose, credit, ignore, indices, observe, play
+from foretell.policies.verbs import alarms, begin, choose, credit, ignore, indices, observe, play
 from foretell.types import GRAIN, Bools, Floats, Ints, Problem
 
 
@@ -172,3 +172,8 @@ def _credit(state: GlrKlUcbState, t: int, action: int, signal: int, reward: floa
         if other == action or not state.local:
             grid_forget(state.grid, other)
             state.since[other] = state.clock[0]
+
+
+@alarms.register(GlrKlUcbState)
+def _alarms(state: GlrKlUcbState) -> int:
+    return state.clock[1]

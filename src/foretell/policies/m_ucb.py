@@ -23,7 +23,7 @@ from foretell.policies.parts.theta import (
 )
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec
-from foretell.policies.verbs import begin, choose, credit, ignore, indices, observe, play
+from foretell.policies.verbs import alarms, begin, choose, credit, ignore, indices, observe, play
 from foretell.types import GRAIN, Bools, Floats, Ints, Problem, is_whole
 
 
@@ -183,3 +183,8 @@ def _credit(state: MUcbState, t: int, action: int, signal: int, reward: float) -
     state.halves[:] = 0
     state.clock[1] = state.clock[0]
     state.clock[2] += 1
+
+
+@alarms.register(MUcbState)
+def _alarms(state: MUcbState) -> int:
+    return state.clock[2]

@@ -13,6 +13,7 @@ from foretell.kernel import kernel
 from foretell.policies.parts.argmax import argmax
 from foretell.policies.parts.glr_restarts import (
     KlGlrState,
+    count_alarms,
     new_kl_glr,
     observe_signal,
     play_action,
@@ -36,7 +37,16 @@ from foretell.policies.parts.theta_bounds import bounds_update
 from foretell.policies.registry import register
 from foretell.policies.spec import check_delta, check_flag, option
 from foretell.policies.theta_spec import ThetaSpec
-from foretell.policies.verbs import begin, choose, credit, indices, observe, play, unplay
+from foretell.policies.verbs import (
+    alarms,
+    begin,
+    choose,
+    credit,
+    indices,
+    observe,
+    play,
+    unplay,
+)
 from foretell.types import Bools, Floats, Problem
 
 
@@ -211,3 +221,13 @@ def _credit_robust(
     residual_credit(state.residual, base.theta, t, action, signal, reward)
     add_reward(base.theta, signal, reward)
     bounds_update(base.bounds, base.theta, signal, base.delta)
+
+
+@alarms.register(KlGlrState)
+def _alarms(state: KlGlrState) -> int:
+    return count_alarms(state)
+
+
+@alarms.register(RobustKlGlrState)
+def _alarms_robust(state: RobustKlGlrState) -> int:
+    return count_alarms(state.base)

@@ -38,6 +38,7 @@ from foretell.policies.parts.residual import (
     residual_update,
 )
 from foretell.policies.parts.run_length import (
+    CHANGES,
     LEARNED,
     RunLengths,
     draw_run,
@@ -51,6 +52,7 @@ from foretell.policies.registry import register
 from foretell.policies.spec import check_flag, option
 from foretell.policies.state import learn_on_views
 from foretell.policies.verbs import (
+    alarms,
     begin,
     choose,
     credit,
@@ -328,3 +330,14 @@ def _unwait_robust(
     state: RobustPsrlCpState, made: int, signal: int, delay: int, reward: float, closed: bool
 ) -> None:
     unwait(state.base, made, signal, delay, reward, closed)
+
+
+@alarms.register(NsdPsrlCpState)
+def _alarms(state: NsdPsrlCpState) -> int:
+    """Return the changes found, each once: not the actions that are found to have joined it."""
+    return state.runs.tally[CHANGES]
+
+
+@alarms.register(RobustPsrlCpState)
+def _alarms_robust(state: RobustPsrlCpState) -> int:
+    return state.base.runs.tally[CHANGES]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from foretell.errors import InvalidInput, UnknownName
+from foretell.html_table import html_table
 from foretell.plugins import POLICIES, load_plugins
 from foretell.policies.spec import Spec
 from foretell.policies.verbs import begin
@@ -208,13 +209,20 @@ class PolicyRow(NamedTuple):
     """Where it runs: "lab" for what knows too much for real life, else "lab, live"."""
 
 
-def policy_table(*, shipped: bool = False) -> list[PolicyRow]:
+class PolicyTable(list[PolicyRow]):
+    """The rows, which show themselves as a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        return html_table("Policies", PolicyRow._fields, self)
+
+
+def policy_table(*, shipped: bool = False) -> PolicyTable:
     """Return a row for every registered policy, or only for those that come with foretell.
 
     >>> next(row.needs for row in policy_table() if row.name == "sw-ucb")
     'window'
     """
-    return [
+    return PolicyTable(
         PolicyRow(
             one.name,
             one.summary,
@@ -225,7 +233,7 @@ def policy_table(*, shipped: bool = False) -> list[PolicyRow]:
         )
         for one in registered_policies().values()
         if not shipped or one.spec.__module__.startswith("foretell.")
-    ]
+    )
 
 
 def policy_markdown() -> str:

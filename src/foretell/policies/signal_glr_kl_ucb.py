@@ -19,7 +19,7 @@ from foretell.policies.parts.signal_change_test import LogGammas, change_statist
 from foretell.policies.parts.theta import Rewards, add_reward, new_rewards
 from foretell.policies.registry import register
 from foretell.policies.spec import Spec, check_delta, option
-from foretell.policies.verbs import begin, choose, credit, indices, observe, play
+from foretell.policies.verbs import alarms, begin, choose, credit, indices, observe, play
 from foretell.types import Bools, Floats, Ints, Problem
 
 
@@ -152,3 +152,8 @@ def _observe(state: SignalGlrKlUcbState, t: int, action: int, signal: int) -> No
 def _credit(state: SignalGlrKlUcbState, t: int, action: int, signal: int, reward: float) -> None:
     if t >= state.since[action]:
         add_reward(state.rewards, action, reward)
+
+
+@alarms.register(SignalGlrKlUcbState)
+def _alarms(state: SignalGlrKlUcbState) -> int:
+    return state.clock[1]

@@ -28,6 +28,8 @@ policy that corrects for silence is also asked to
 
 The others ignore these three. A tick is a round in the lab, a millisecond of log time live.
 
+A policy that tests for changes says with `alarms` how many it has found; trajectories hold them.
+
 `t` is always the round of the decision, never of the arrival. The law of the verbs: after the
 same plays, `observe` and `credit` of distinct rounds commute, so any order of arrival gives the
 same state to the last bit. A policy that reads a stream cannot obey, and is registered `stream`.
@@ -167,6 +169,15 @@ def unwait(state: Any, made: int, signal: int, delay: int, reward: float, closed
 
 
 @singledispatch
+def alarms(state: Any) -> int:
+    """Return how many alarms the policy has raised so far: changes that its own test has found.
+
+    Only policies that detect changes register it.
+    """
+    return 0
+
+
+@singledispatch
 def forget(state: Any) -> None:
     """Drop what is not stationary, as after a known change: the state restarts at its round 0."""
     raise _lacks("forget", state)
@@ -201,7 +212,7 @@ def ignore(state_type: type, *verbs: Any) -> None:
         verb.register(state_type, _nothing)
 
 
-COMPILED = (choose, indices, weights, play, observe, credit, elapse, wait, unwait, forget)
+COMPILED = (choose, indices, weights, play, observe, credit, elapse, wait, unwait, forget, alarms)
 """The verbs that the simulator compiles."""
 
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from foretell.sim.compiled import CompiledFunction
 
 
+SECONDS_EACH = 10
+"""About how long one policy is compiled."""
+
+
 class Program(NamedTuple):
     """What plays the runs of some policies: plain functions, or the same compiled."""
 
@@ -91,9 +95,8 @@ def _compile(probe: Probe, missing: dict[Spec, CompiledFunction], *, shown: bool
         return
     ours = [spec for spec in missing if type(spec).__module__.startswith("foretell.")]
     processes = min(cores(), len(ours))
-    names = ", ".join(sorted({spec.name for spec in missing}))
     with progress_bar(
-        f"compiling {names}, once on this machine", len(missing), shown=shown
+        _announcement(list(missing), processes), len(missing), shown=shown
     ) as advance:
         if processes > 1:
             shares = [ours[number::processes] for number in range(processes)]
@@ -103,6 +106,17 @@ def _compile(probe: Probe, missing: dict[Spec, CompiledFunction], *, shown: bool
             if processes <= 1 or spec not in ours:
                 probe.call(spec, player)
                 advance(1)
+
+
+def _announcement(missing: list[Spec], processes: int) -> str:
+    """Say what is compiled, and about how long that takes.
+
+    >>> _announcement([policy("ucb"), policy("nsd-adaptive")], 1)
+    'compiling nsd-adaptive, ucb: about 20 s the first time'
+    """
+    names = ", ".join(sorted({spec.name for spec in missing}))
+    seconds = SECONDS_EACH * -(-len(missing) // max(1, processes))
+    return f"compiling {names}: about {seconds} s the first time"
 
 
 def _in_process(probe: Probe, specs: list[Spec], advance: Callable[[int], None]) -> None:

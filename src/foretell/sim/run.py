@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from foretell.kernel import kernel, reseed
 from foretell.policies.state import in_one_block, restore
-from foretell.policies.verbs import choose, credit, observe, play
+from foretell.policies.verbs import alarms, choose, credit, observe, play
 from foretell.sim.censored import pass_censored
 from foretell.sim.pending import (
     NO_ENTRY,
@@ -28,7 +28,15 @@ from foretell.sim.pending import (
 from foretell.sim.streams import NOISE_STREAM, POLICY_STREAM, Words, new_generator
 from foretell.types import Bools, Floats, Ints
 from foretell.worlds.delays import NEVER
-from foretell.worlds.world import Now, World, answer, before_round_zero, begin_run, move_to
+from foretell.worlds.world import (
+    Now,
+    World,
+    answer,
+    before_round_zero,
+    begin_run,
+    best_action,
+    move_to,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,10 +54,16 @@ class Trace(NamedTuple):
     pulls: Ints
     """(runs, actions): how often each action was played."""
     actions: npt.NDArray[np.int32]
-    """(runs, horizon) where trajectories are wanted, else (runs, 0); so are the next three."""
+    """(runs, horizon) where trajectories are wanted, else (runs, 0); so are the next ones."""
     signals: npt.NDArray[np.int32]
     rewards: Floats
     delays: Ints
+    gaps: Floats
+    """By how much the action played is worse than the best one."""
+    best_actions: npt.NDArray[np.int32]
+    """The best action, the first one of equals."""
+    alarms: npt.NDArray[np.int32]
+    """How many alarms the policy raised."""
 
     def part(self, first: int, end: int) -> Trace:
         """Return the rows of some runs; what is written there is written here."""
@@ -66,6 +80,9 @@ def new_trace(rounds: Ints, runs: int, actions: int, traced: int) -> Trace:
         signals=np.zeros((runs, traced), np.int32),
         rewards=np.zeros((runs, traced)),
         delays=np.zeros((runs, traced), np.int64),
+        gaps=np.zeros((runs, traced)),
+        best_actions=np.zeros((runs, traced), np.int32),
+        alarms=np.zeros((runs, traced), np.int32),
     )
 
 
@@ -141,6 +158,7 @@ def play_rounds(
     constant = 0 if undelayed else world.delays.constant
     window = world.reward_window
     traced = trace.actions.shape[1] > 0
+    raised_before = alarms(state)
     while t < horizon and not is_full(pending):
         following = move_to(world, now, t)
         until = horizon if following < 0 else min(following, horizon)
@@ -166,6 +184,11 @@ def play_rounds(
                 trace.signals[run, t] = signal
                 trace.rewards[run, t] = reward
                 trace.delays[run, t] = 0 if undelayed else delay
+                trace.gaps[run, t] = now.gaps[action]
+                trace.best_actions[run, t] = best_action(now)
+                raised = alarms(state)
+                trace.alarms[run, t] = raised - raised_before
+                raised_before = raised
             t += 1
         if t == checkpoint + 1:
             trace.regret[run, written] = regret

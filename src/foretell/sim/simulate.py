@@ -10,6 +10,7 @@ import numpy as np
 
 from foretell.errors import InvalidInput
 from foretell.policies import Spec, entry, policy, start
+from foretell.policies.verbs import alarms, has
 from foretell.progress import progress_bar
 from foretell.sim.draw_worlds import draw_worlds
 from foretell.sim.own_sources import own_digests
@@ -84,7 +85,8 @@ def simulate(
     world and the same luck, whatever else is in the list, so differences are paired; the numbers
     depend on the seed alone, not on `threads`. `checkpoints` says after which rounds the regret
     is written: a list of rounds, or how many evenly spaced ones (at most 1,000 by default).
-    `trajectories` keeps every round. `progress` shows a bar; by default on a terminal only.
+    `trajectories` keeps every round, with what was true in it. `progress` shows a bar; by default
+    on a terminal and in a notebook.
     `compiled=False` runs the plain functions, slowly, for a debugger. `first_run` is the number
     of the first run: the runs of a seed are the same in whatever ranges they are played.
     """
@@ -112,12 +114,16 @@ def simulate(
     )
     traced = horizon if trajectories else 0
     traces = [new_trace(rounds, runs, scenario.actions, traced) for _ in chosen]
+    jumps = np.zeros((runs, traced), np.bool_)
     stop = np.zeros(1, np.bool_)
 
     def play_chunk(chunk: tuple[int, int]) -> int:
         first, end = chunk
         words = stream_words(seed, np.arange(first_run + first, first_run + end))
         world = draw_worlds(scenario, horizon, words, program.draw)
+        if trajectories:
+            for run in range(first, end):
+                jumps[run, list(world.jumps_of(run - first))] = True
         for spec, player, trace in zip(chosen, program.play, traces, strict=True):
             _play(spec, scenario, horizon, world, words, trace.part(first, end), stop, player)
         return end - first
@@ -133,7 +139,7 @@ def simulate(
             advance(ended)
     batches = Batches(
         {
-            str(spec): _collected(spec, scenario, horizon, seed, trace)
+            str(spec): _collected(spec, scenario, horizon, seed, int(first_run), trace, jumps)
             for spec, trace in zip(chosen, traces, strict=True)
         }
     )
@@ -201,12 +207,29 @@ def _in_threads(
             raise
 
 
-def _collected(spec: Spec, scenario: Scenario, horizon: int, seed: int, trace: Trace) -> Batch:
+def _collected(
+    spec: Spec,
+    scenario: Scenario,
+    horizon: int,
+    seed: int,
+    first_run: int,
+    trace: Trace,
+    jumps: Bools,
+) -> Batch:
     traced = None
     if trace.actions.size:
         scale = scenario.scale
-        rewards = scale.low + scale.width * trace.rewards
-        traced = Trajectories(trace.actions, trace.signals, rewards, trace.delays)
+        detects = has(alarms, start(spec, scenario.problem(horizon)))
+        traced = Trajectories(
+            actions=trace.actions,
+            signals=trace.signals,
+            rewards=scale.low + scale.width * trace.rewards,
+            delays=trace.delays,
+            gaps=trace.gaps,
+            best_actions=trace.best_actions,
+            changes=jumps,
+            alarms=trace.alarms if detects else None,
+        )
     return Batch(
         spec=spec,
         scenario=scenario,
@@ -217,6 +240,7 @@ def _collected(spec: Spec, scenario: Scenario, horizon: int, seed: int, trace: T
         actions=trace.pulls,
         provenance=provenance() | (own_digests(spec, scenario, horizon) or {}),
         trajectories=traced,
+        first_run=first_run,
     )
 
 

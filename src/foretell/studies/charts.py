@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from foretell.sim.legend import Style, styles
 from foretell.stats.intervals import mean_interval
-from foretell.studies.legend import Style, styles
 
 if TYPE_CHECKING:
     from foretell.sim import Batches

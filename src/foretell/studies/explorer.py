@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from foretell.sim.legend import Style
 from foretell.stats.estimate import Estimate
-from foretell.studies.legend import Style
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from foretell.sim.legend import style
 from foretell.studies.batch_statistics import BOOTSTRAPS, bootstrap
 from foretell.studies.charts import Axes, Series, sweep_series
 from foretell.studies.claim import LEVEL, Finding, Results
-from foretell.studies.legend import style
 from foretell.studies.limits import all_above
 from foretell.studies.plan import Panel
 

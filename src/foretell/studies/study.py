@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.errors import InvalidInput
 from foretell.policies import Spec
+from foretell.sim.legend import short_labels
 from foretell.studies.charts import Chart, regret_axes
 from foretell.studies.grid import check_words, combinations, scenario_of, specs_of
-from foretell.studies.legend import short_labels
 from foretell.studies.plan import Panel, StudyPlan
 from foretell.types import is_whole
 from foretell.worlds import Scenario
@@ -189,7 +189,9 @@ def _name_of(use: ScenarioUse, number: int) -> str:
 
 def _changes(results: Results, name: str) -> tuple[int, ...]:
     """Return the change points that are the same in every run."""
-    made = next(iter(results[name].values())).scenario
+    batch = next(iter(results[name].values()))
+    made = batch.scenario
     when = getattr(made.changes, "when", None)
     listed: tuple[int, ...] = (when.at or ()) if when is not None else ()
-    return listed or tuple(first for first, _ in made.segments[1:])
+    listed = listed or tuple(first for first, _ in made.segments[1:])
+    return tuple(change for change in listed if change < batch.horizon)

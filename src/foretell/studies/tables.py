@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foretell.html_table import html_table
+
 if TYPE_CHECKING:
     from foretell.studies.claim import Results
     from foretell.studies.plan import FinishedStudy
@@ -20,6 +22,9 @@ class ReportTable:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str | float, ...], ...]
+
+    def _repr_html_(self) -> str:
+        return html_table(self.title, self.columns, self.rows)
 
     def to_csv(self, path: Path) -> None:
         """Write the table with its header."""

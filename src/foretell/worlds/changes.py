@@ -28,7 +28,7 @@ from foretell.worlds.knots import (
 class Stationary(Pattern, frozen=True):
     """The law never changes."""
 
-    def check(self, horizon: int, actions: int) -> None:
+    def check(self, actions: int) -> None:
         """Nothing to refuse."""
 
     def rule(self, law: Floats, mu: Floats, horizon: int) -> Knots:
@@ -46,9 +46,8 @@ class Shifts(Pattern, frozen=True):
     when: Schedule
     actions: tuple[int, ...] | None = None
 
-    def check(self, horizon: int, actions: int) -> None:
+    def check(self, actions: int) -> None:
         """Refuse changes that do not fit the problem."""
-        self.when.check(horizon)
         check_actions(self.actions, actions, least=2)
 
     def rule(self, law: Floats, mu: Floats, horizon: int) -> ShiftRule:
@@ -111,9 +110,8 @@ class Redraws(Pattern, frozen=True):
             )
         check_count("count", self.count, "action")
 
-    def check(self, horizon: int, actions: int) -> None:
+    def check(self, actions: int) -> None:
         """Refuse changes that do not fit the problem."""
-        self.when.check(horizon)
         check_actions(self.actions, actions, least=1)
         available = actions if self.actions is None else len(self.actions)
         if self.count is not None and self.count > available:

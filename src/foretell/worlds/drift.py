@@ -29,9 +29,9 @@ class Interpolation(Pattern, frozen=True):
 
     towards: tuple[tuple[int, tuple[tuple[float, ...], ...]], ...]
 
-    def check(self, horizon: int, actions: int) -> None:
+    def check(self, actions: int) -> None:
         """Refuse stops that do not fit the problem."""
-        Schedule(at=tuple(stop for stop, _ in self.towards)).check(horizon)
+        Schedule(at=tuple(stop for stop, _ in self.towards))
         for stop, law in self.towards:
             if len(law) != actions:
                 raise InvalidInput(
@@ -65,7 +65,7 @@ class RandomWalk(Pattern, frozen=True):
             )
         check_count("every", self.every, "round")
 
-    def check(self, horizon: int, actions: int) -> None:
+    def check(self, actions: int) -> None:
         """Refuse actions that the problem does not have."""
         check_actions(self.actions, actions, least=1)
 

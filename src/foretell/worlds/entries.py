@@ -36,7 +36,7 @@ class SuiteEntry:
 
     def _law_changes(self) -> int:
         if self.scenario.segments:
-            return len(self.scenario.segments) - 1
+            return sum(0 < first < self.horizon for first, _ in self.scenario.segments)
         changes = self.scenario.changes
         if isinstance(changes, Stationary):
             return 0
@@ -49,14 +49,14 @@ class SuiteEntry:
         if isinstance(changes, ConstantTheta):
             return 0
         if isinstance(changes, ThetaSteps):
-            return len(changes.towards)
+            return sum(stop < self.horizon for stop, _ in changes.towards)
         if isinstance(changes, ThetaRedraws):
             return self._jumps(changes.when)
         return self.horizon // 1000
 
     def _jumps(self, when: Schedule) -> int:
         if when.at is not None:
-            return len(when.at)
+            return sum(change < self.horizon for change in when.at)
         if when.every is not None:
             return (self.horizon - 1) // when.every
         return round(self.horizon * (when.hazard or 0.0))

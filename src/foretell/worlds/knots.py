@@ -123,19 +123,11 @@ class Schedule(msgspec.Struct, frozen=True):
                 f"the hazard is a probability per round, in [0, 1], got {self.hazard}"
             )
 
-    def check(self, horizon: int) -> None:
-        """Refuse a listed round that the horizon does not reach."""
-        if self.at is not None and self.at and self.at[-1] >= horizon:
-            raise InvalidInput(
-                f"the change at round {self.at[-1]} never happens: the horizon is {horizon}, its "
-                f"last round {horizon - 1}: lengthen the horizon or drop the change"
-            )
-
     def moments(self, horizon: int) -> Moments:
         """Return the changes below the horizon, or the rule that draws them."""
         listed = np.zeros(0, np.int64)
         if self.at is not None:
-            listed = np.array(self.at, np.int64)
+            listed = np.array([change for change in self.at if change < horizon], np.int64)
         elif self.every is not None:
             listed = np.arange(self.every, horizon, self.every)
         hazard = self.hazard or 0.0

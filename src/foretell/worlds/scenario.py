@@ -233,16 +233,11 @@ class Scenario:
         return delay_arrays(one_each)  # type: ignore[arg-type]
 
     def check(self, horizon: int) -> None:
-        """Refuse a horizon that the changes do not fit in."""
+        """Refuse what is no horizon, and changes that do not fit; some may come after it."""
         if not is_whole(horizon) or horizon < 1:
             raise InvalidInput(f"the horizon must be a whole number of rounds, got {horizon!r}")
-        self.changes.check(horizon, self.actions)
-        self.theta_changes.check(horizon)
-        if self.segments and self.segments[-1][0] >= horizon:
-            raise InvalidInput(
-                f"the segment from round {self.segments[-1][0]} never happens: the horizon is "
-                f"{horizon}: lengthen the horizon or drop the segment"
-            )
+        self.changes.check(self.actions)
+        self.theta_changes.check()
 
     def draw(self, horizon: int, rng: np.random.Generator) -> World:
         """Draw one world of this many rounds."""
@@ -266,8 +261,9 @@ class Scenario:
         mu = np.array(self.mu if self.mu is not None else [self.scale.low] * self.actions)
         if not self.segments:
             return self.changes.rule(self.first_law, mu, horizon)
-        rounds = [first for first, _ in self.segments]
-        laws = np.array([law for _, law in self.segments])
+        reached = [(first, law) for first, law in self.segments if first < horizon]
+        rounds = [first for first, _ in reached]
+        laws = np.array([law for _, law in reached])
         return sudden(rounds, laws, np.tile(mu, (len(rounds), 1)))
 
     def draw_theta(self, horizon: int, rng: np.random.Generator) -> ThetaKnots:
@@ -328,6 +324,11 @@ class Scenario:
                 read_tagged("family", one, Delay) if isinstance(one, dict) else one for one in delay
             ]
         return cls(**fields)
+
+    def _repr_html_(self) -> str:
+        from foretell.worlds.scenario_table import scenario_html
+
+        return scenario_html(self)
 
     def problem(
         self,

@@ -41,6 +41,11 @@ class ThetaKnots(NamedTuple):
         """Return the thetas of some of the runs."""
         return self._replace(first=self.first[numbers], end=self.end[numbers])
 
+    def alone(self, run: int) -> ThetaKnots:
+        """Return the thetas of one run, with no knots but its own."""
+        own = slice(int(self.first[run]), int(self.end[run]))
+        return theta_knots(self.rounds[own], self.values[own], self.drifts[own])
+
     def changes_of(self, run: int) -> tuple[int, ...]:
         """Return the rounds at which the theta of a run jumps."""
         rounds = self.rounds[self.first[run] : self.end[run]]
@@ -87,9 +92,9 @@ class _ThetaPattern(msgspec.Struct, frozen=True, tag_field="pattern"):
                     f"got {len(theta)}"
                 )
 
-    def check(self, horizon: int) -> None:
-        """Refuse changes that the horizon does not reach."""
-        Schedule(at=tuple(stop for stop, _ in self.stops())).check(horizon)
+    def check(self) -> None:
+        """Refuse stops that do not increase."""
+        Schedule(at=tuple(stop for stop, _ in self.stops()))
 
 
 class ConstantTheta(_ThetaPattern, frozen=True, tag="constant"):
@@ -115,8 +120,9 @@ class ThetaSteps(_ThetaPattern, frozen=True, tag="steps"):
         self, theta: Floats, scale: RewardScale, horizon: int, rng: np.random.Generator
     ) -> ThetaKnots:
         """Return the steps."""
-        rounds = [0, *(stop for stop, _ in self.towards)]
-        values = [theta, *(value for _, value in self.towards)]
+        reached = [(stop, value) for stop, value in self.towards if stop < horizon]
+        rounds = [0, *(stop for stop, _ in reached)]
+        values = [theta, *(value for _, value in reached)]
         return theta_knots(rounds, values, np.zeros(len(rounds)))
 
 
@@ -160,10 +166,6 @@ class ThetaRedraws(_ThetaPattern, frozen=True, tag="redraws"):
             raise InvalidInput(
                 f"{self.count} signals cannot change at once, got only {signals}: lower count"
             )
-
-    def check(self, horizon: int) -> None:
-        """Refuse changes that the horizon does not reach."""
-        self.when.check(horizon)
 
     def draw(
         self, theta: Floats, scale: RewardScale, horizon: int, rng: np.random.Generator

@@ -54,10 +54,27 @@ class World(NamedTuple):
         """Return the rounds at which the law of a run jumps, and those at which its theta does."""
         return self.changes_of(run), self.theta.changes_of(run)
 
+    def jumps_of(self, run: int) -> tuple[int, ...]:
+        """Return the rounds at which the law of a run jumps, or its theta, or both."""
+        return tuple(sorted({*self.changes_of(run), *self.theta.changes_of(run)}))
+
     def of_runs(self, numbers: Ints | slice) -> World:
         """Return the worlds of some of the runs."""
         return self._replace(
             theta=self.theta.of_runs(numbers), first=self.first[numbers], end=self.end[numbers]
+        )
+
+    def alone(self, run: int) -> World:
+        """Return the world of one run, with no knots but its own."""
+        own = slice(int(self.first[run]), int(self.end[run]))
+        return self._replace(
+            theta=self.theta.alone(run),
+            first=np.zeros(1, np.int64),
+            end=np.array([own.stop - own.start]),
+            rounds=self.rounds[own],
+            laws=self.laws[own],
+            mus=self.mus[own],
+            drifts=self.drifts[own],
         )
 
     @property
@@ -189,6 +206,15 @@ def _put_law_in_force(world: World, now: Now, t: int) -> None:
         best = max(best, mean)
     for action in range(now.gaps.size):
         now.gaps[action] = (best - now.gaps[action]) * world.width
+
+
+@kernel
+def best_action(now: Now) -> int:
+    """Return the action without a gap: the first one, where several are the best."""
+    best = 0
+    while now.gaps[best] > 0.0:
+        best += 1
+    return best
 
 
 @kernel

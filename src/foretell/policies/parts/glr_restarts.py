@@ -197,3 +197,14 @@ def observe_signal(state: KlGlrState, t: int, action: int, signal: int) -> bool:
         return False
     _alarm(state, action)
     return True
+
+
+@kernel
+def count_alarms(state: KlGlrState) -> int:
+    """Return the alarms so far: one restarts all memories, or with `local` that of one action."""
+    if not state.local:
+        return state.alarms[0]
+    total = 0
+    for action in range(state.alarms.size):
+        total += state.alarms[action]
+    return total

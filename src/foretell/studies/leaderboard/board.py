@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.errors import InvalidInput
+from foretell.html_table import html_table
 from foretell.progress import progress_bar
 from foretell.sim.own_sources import own_digests
 from foretell.sim.provenance import provenance
@@ -47,11 +48,23 @@ class Leaderboard:
     scores: dict[str, Any]
     times: dict[str, Any]
 
+    def _repr_html_(self) -> str:
+        columns = ["policy", "held out", "tuned on", "worst", "in"]
+        rows = []
+        for row in self.scores["summary"]:
+            ratios = [_ratio(row[kind]) for kind in ("held_out", "tuned_on", "worst")]
+            rows.append([row["policy"], *ratios, row["worst_scenario"] or "–"])
+        return html_table("Regret by that of the best fixed window in hindsight", columns, rows)
+
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write `leaderboard.json` and `leaderboard-times.json`."""
         Path(folder).mkdir(parents=True, exist_ok=True)
         for name, content in (("leaderboard", self.scores), ("leaderboard-times", self.times)):
             Path(folder, f"{name}.json").write_text(_text(content), encoding="utf-8")
+
+
+def _ratio(estimate: list[float | None]) -> float | str:
+    return "–" if estimate[0] is None else estimate[0]
 
 
 def load_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:

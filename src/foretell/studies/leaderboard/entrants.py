@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.policies import NsdPsrl, NsdUcrl2, policy, registered_policies
 from foretell.policies.censored_spec import CensoredSpec
-from foretell.studies.legend import short_label
+from foretell.sim.legend import short_label
 
 if TYPE_CHECKING:
     from foretell.policies import Spec

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 _LOOK: dict[Any, Any] = {
     "font.size": 7,
@@ -36,7 +34,8 @@ def draw_heat(scores: dict[str, Any], folder: Path) -> None:
     ]
     with mpl.rc_context(_LOOK):
         size = (2.4 + 0.36 * len(scenarios), 1.9 + 0.2 * len(policies))
-        figure, axes = plt.subplots(figsize=size)
+        figure = Figure(figsize=size)
+        axes = figure.subplots()
         image = axes.imshow(
             [[_colour(ratio) for ratio in row] for row in ratios],
             cmap="PuOr_r",
@@ -59,7 +58,6 @@ def draw_heat(scores: dict[str, Any], folder: Path) -> None:
         bar.ax.set_yticklabels([f"{2.0**step:g}" for step in steps])
         figure.savefig(folder / "leaderboard-heat.svg", metadata={"Date": None})
         figure.savefig(folder / "leaderboard-heat.png", dpi=160)
-        plt.close(figure)
 
 
 def _mark_parts(axes: Any, held_out: int, scenarios: int) -> None:

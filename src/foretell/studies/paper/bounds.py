@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.policies import NsdUcrl2, Uniform
+from foretell.sim.legend import style
 from foretell.studies.charts import Axes, Chart, Series, regret_axes
 from foretell.studies.claim import Claim, Finding
-from foretell.studies.legend import style
 from foretell.studies.paper.bound_tables import (
     DELAY,
     HARD,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foretell.policies import policy
+from foretell.sim.legend import style
 from foretell.studies.explorer import Explorer, Row, Slider
-from foretell.studies.legend import style
 from foretell.studies.plan import Panel, StudyPlan
 from foretell.worlds import Scenario, scenario, shifts
 from foretell.worlds.paper import HORIZON

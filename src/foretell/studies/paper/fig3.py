@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foretell.policies import policy
+from foretell.sim.legend import short_labels
 from foretell.stats.estimate import Estimate
 from foretell.studies.batch_statistics import mean_ratio, slope
 from foretell.studies.charts import Chart, regret_axes
 from foretell.studies.checks import BETTER, Curve, all_better, uniform_slope
 from foretell.studies.claim import LEVEL, Claim, Finding
 from foretell.studies.growth import LINEAR, all_grow_linearly
-from foretell.studies.legend import short_labels
 from foretell.studies.limits import all_above, all_below, all_of
 from foretell.studies.paper.fig3_growth import (
     AGNOSTIC,

@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from foretell.policies import policy
+from foretell.sim.legend import short_labels
 from foretell.studies.batch_statistics import difference
 from foretell.studies.charts import Chart, regret_axes
 from foretell.studies.checks import LEARNS, Curve, all_learn, none_worse
 from foretell.studies.claim import Claim, Finding
 from foretell.studies.growth import LINEAR, Growth, all_grow_linearly, growth, growth_panels
-from foretell.studies.legend import short_labels
 from foretell.studies.limits import all_above
 from foretell.studies.plan import Panel, StudyPlan
 from foretell.worlds import Scenario, scenario

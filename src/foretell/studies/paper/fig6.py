@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.policies import policy
+from foretell.sim.legend import short_labels
 from foretell.studies.charts import Chart, regret_axes
 from foretell.studies.checks import (
     BETTER,
@@ -18,7 +19,6 @@ from foretell.studies.checks import (
     all_stall,
 )
 from foretell.studies.claim import Claim, Finding
-from foretell.studies.legend import short_labels
 from foretell.studies.plan import Panel, StudyPlan
 from foretell.worlds import Scenario, scenario
 from foretell.worlds.paper import CHANGES, HORIZON

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.policies import KlUcb, NsdKl, NsdPsrl, Ts
+from foretell.sim.legend import Style
 from foretell.stats.estimate import Estimate
 from foretell.studies.batch_statistics import regret_after
 from foretell.studies.charts import Axes, Chart, Series, regret_axes
 from foretell.studies.claim import LEVEL, Claim, Finding
-from foretell.studies.legend import Style
 from foretell.studies.limits import all_below
 from foretell.studies.plan import Panel, StudyPlan
 from foretell.studies.tables import ReportTable, final_regret_table

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foretell.policies import policy
+from foretell.sim.legend import style
 from foretell.stats.estimate import Estimate
 from foretell.studies.batch_statistics import line_fit
 from foretell.studies.charts import Axes, Chart, sweep_series
 from foretell.studies.checks import uniform_slope
 from foretell.studies.claim import LEVEL, Claim, Finding
-from foretell.studies.legend import style
 from foretell.studies.limits import all_above, all_below
 from foretell.studies.plan import Panel, StudyPlan
 from foretell.studies.tables import ReportTable, final_regret_table

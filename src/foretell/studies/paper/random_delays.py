@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foretell.policies import policy
+from foretell.sim.legend import short_labels
 from foretell.studies.batch_statistics import mean_ratio
 from foretell.studies.charts import Chart, regret_axes
 from foretell.studies.claim import Claim, Finding
-from foretell.studies.legend import short_labels
 from foretell.studies.limits import all_below
 from foretell.studies.plan import Panel, StudyPlan
 from foretell.worlds import delays, scenario

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from foretell.policies import NsdUcrl2, Spec
 from foretell.sim import Batches
+from foretell.sim.legend import short_label
 from foretell.stats.estimate import Estimate
 from foretell.studies.batch_statistics import difference
 from foretell.studies.charts import Axes, Chart, regret_axes
 from foretell.studies.checks import BETTER, Curve, all_better
 from foretell.studies.claim import Claim
-from foretell.studies.legend import short_label
 from foretell.studies.paper.open_questions import (
     LONG_DELAY,
     NO_DELAY,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foretell.policies import NsdPsrl, NsdUcrl2, Spec
+from foretell.sim.legend import style
 from foretell.studies.batch_statistics import mean_ratio
 from foretell.studies.charts import Axes, Chart, sweep_series
 from foretell.studies.claim import Claim, Finding
-from foretell.studies.legend import style
 from foretell.studies.limits import all_below
 from foretell.studies.plan import Panel, StudyPlan
 from foretell.theory import Setting, experiments_window
