@@ -18,7 +18,7 @@ from foretell.errors import UnknownName
 def list_policies(name: str | None, imports: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001  click passes it
     """List the policies: what each needs to know, what it costs, and when to use it.
 
-    With a NAME, list what can be set of that policy: fields, defaults, and the values they take.
+    With a NAME, list what can be set of that policy: fields, defaults, values and what they mean.
     """
     from foretell.imports import import_all
     from foretell.policies import policy_table
@@ -43,13 +43,19 @@ def _print_fields(name: str, *, as_json: bool) -> None:
     if name not in known:
         raise UnknownName.of("policy", name, known)
     rows = [
-        (field.name, field.kind, field.default or "has to be given", field.values or "any")
+        (
+            field.name,
+            field.kind,
+            field.default or "has to be given",
+            field.values or "any",
+            field.meaning,
+        )
         for field in spec_fields(known[name].spec)
     ]
     if not rows and not as_json:
         click.echo(f"{name}: {known[name].summary}. It has no fields.")
         return
-    columns = ("field", "type", "default", "values")
+    columns = ("field", "type", "default", "values", "meaning")
     print_table(f"{name}: {known[name].summary}", columns, rows, as_json=as_json)
 
 

@@ -76,16 +76,27 @@ class Scenario:
     """
 
     law: Matrix | Sequence[Sequence[float]] | Floats | None = None
+    """p(signal given action): one row per action, one column per signal."""
     theta: Row | Sequence[float] | Floats = ()
+    """Mean reward of each signal, in natural units."""
     segments: tuple[tuple[int, Matrix], ...] | Sequence[tuple[int, Any]] = ()
+    """Pairs of a first round and a law, instead of one law."""
     changes: Changes = Stationary()  # noqa: RUF009  it is frozen
+    """How the law changes; by default it never does."""
     rewards: RewardFamily = Bernoulli()  # noqa: RUF009  it is frozen
+    """How rewards scatter around their mean."""
     delay: Delay | int | tuple[Delay, ...] | Sequence[Delay | int] = 0
+    """Rounds until a reward arrives: a number, one of `foretell.delays`, or one per signal."""
     alpha: float = 0.0
+    """Probability that a round is mixed: a uniform signal, and a reward of mean `mu`."""
     mu: Row | Sequence[float] | None = None
+    """Mean reward of each action in mixed rounds."""
     theta_changes: ThetaChanges = ConstantTheta()  # noqa: RUF009  it is frozen
+    """How theta changes; by default it never does."""
     censored: bool = False
+    """Whether only rewards above the lowest are ever reported."""
     reward_window: int | None = None
+    """Rounds after which a censored round without a reward is known to have none."""
 
     def __post_init__(self) -> None:
         """Bring every field into one form, and refuse what cannot be."""
