@@ -11,8 +11,15 @@ from foretell.cli.study_options import IMPORTS
 from foretell.errors import UnknownName
 
 
+def _policy_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    """Return the policies that a shell completes a name to."""
+    from foretell.policies import registered_policies
+
+    return [name for name in registered_policies() if name.startswith(begun)]
+
+
 @click.command("policies")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_policy_names)
 @IMPORTS
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def list_policies(name: str | None, imports: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001  click passes it
