@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from pathlib import Path
 
 import nbformat
@@ -27,8 +25,6 @@ def name(path: Path) -> str:
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORETELL_NOTEBOOK_RUNS", "3")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    if sys.platform == "win32":
-        asyncio.set_event_loop_policy(asyncio.WindowsSelectorEventLoopPolicy())
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(
         notebook,
