@@ -36,6 +36,7 @@ LANGUAGES = {
     ".conf": "nginx",
     ".service": "ini",
 }
+PUBLISHED = ("journal", "booktitle", "publisher", "institution", "note")
 LINK = re.compile(r"(?<=\]\()(?!https?:|#|mailto:)([^)\s#]+)(?=[)#])")
 
 
@@ -46,6 +47,7 @@ def on_files(files: Files, config: Any) -> Files:
         if name == "LICENSE":
             text = f"# Licence\n\n```text\n{text.strip()}\n```\n"
         files.append(File.generated(config, page, content=text))
+    files.append(File.generated(config, "project/references.md", content=_references()))
     for notebook in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
         for uri, content in _notebook_pages(notebook).items():
             files.append(File.generated(config, uri, content=content))
@@ -65,6 +67,19 @@ def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
         name = PurePosixPath(here).with_suffix(".ipynb").name
         shown += f"\n\n---\n\nThis page is a notebook: [download it]({name}) and run it.\n"
     return shown
+
+
+def _references() -> str:
+    """Return what is cited as [Vernade2020], from the bibliography."""
+    text = (ROOT / "docs" / "references.bib").read_text("utf-8")
+    lines = ["# References", "", "What is cited in brackets, such as [Vernade2020].", ""]
+    for key, entry in sorted(re.findall(r"@\w+\{(\w+),(.*?)\n\}", text, flags=re.DOTALL)):
+        field = dict(re.findall(r"(\w+) = \{(.*?)\}(?=,|\s*$)", entry, flags=re.DOTALL))
+        names = [" ".join(reversed(one.split(", "))) for one in field["author"].split(" and ")]
+        where = next((field[one] for one in PUBLISHED if one in field), "")
+        said = [", ".join(names), f"*{field['title']}*", where, field.get("year", "")]
+        lines += [f"- **{key}** {'. '.join(filter(None, said))}."]
+    return "\n".join(lines) + "\n"
 
 
 def _notebook_pages(path: Path) -> dict[str, str | bytes]:
