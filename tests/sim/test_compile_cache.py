@@ -11,7 +11,7 @@ from foretell.sim.compile_cache import compiled_folder, structure_of
 
 
 class Typed(NamedTuple):
-    count: int
+    plays: int
 
 
 def test_a_state_that_was_typed_into_a_notebook_has_no_folder(
