@@ -103,6 +103,7 @@ def check_parameters(site: Path) -> None:
         text = (site / "policies" / f"{row.name}.html").read_text("utf-8")
         for field in dataclasses.fields(known[row.name].spec):
             assert f"<td><code>{field.name}</code></td>" in text, f"{field.name} of {row.name}"
+        assert r"\|" not in text
 
 
 def check_in_a_browser(site: Path) -> None:
