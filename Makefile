@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which then need n
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # the tools use JOBS processes themselves
 .SILENT:
-.PHONY: help setup demo serve demo-live test check browser faketime node postgres deploy-tools lint leaderboard bench bench-live bench-policies torture lock sbom clean
+.PHONY: help setup demo serve demo-live test check browser faketime node postgres deploy-tools lint leaderboard bench bench-live bench-policies torture docs lock sbom clean
 
 help: ## Say what can be made
 	awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -119,6 +119,10 @@ torture: $(STAMP) ## Kill, cut, fill, damage and simulate the live service for l
 	$(BIN)/python -m tests.simulation --seeds 2000
 	$(BIN)/python -m tests.simulation --calls 1
 	$(BIN)/python -m tests.service.reports.planted_truths 400
+
+docs: $(STAMP) ## Build the documentation site; it goes to out/site and works from disk
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	echo "The documentation is in out/site/index.html."
 
 lock: $(STAMP) ## Make both locks again from pyproject.toml (UPGRADE=1 takes newer versions)
 	cp $(LOCK) .venv/$(LOCK)

@@ -6,6 +6,7 @@ written by hand.
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,9 @@ import click
 import msgspec
 
 from foretell.cli import cli
-from foretell.policies import policy_markdown
+from foretell.cli.spec_fields import SpecField, part_fields, spec_fields
+from foretell.field_texts import field_texts
+from foretell.policies import policy_markdown, policy_table, registered_policies
 from foretell.service.http.metric_catalogue import metrics_markdown
 from foretell.service.http.routes import OPERATIONS
 from foretell.service.log.chain import Chain
@@ -23,6 +26,21 @@ from foretell.service.model.events import Decided, stamp
 from foretell.service.setting_info import settings_markdown
 from foretell.studies.leaderboard.board import load_leaderboard
 from foretell.studies.leaderboard.report import leaderboard_markdown
+from foretell.worlds import (
+    Scenario,
+    delays,
+    interpolation,
+    random_walk,
+    redraws,
+    rewards,
+    shifts,
+    theta_lines,
+    theta_redraws,
+    theta_steps,
+    theta_walk,
+)
+from foretell.worlds.changes import Stationary
+from foretell.worlds.theta_changes import ConstantTheta
 
 DOCS = Path(__file__).parent
 EXAMPLE_SEQ = stamp(1_794_867_099_797_951)
@@ -38,6 +56,44 @@ EXAMPLE = Decided(
     request=bytes.fromhex("8badf00d8badf00d"),
 )
 """The decision that the page on the format of the log shows."""
+LAW = [[0.7, 0.3], [0.4, 0.6]]
+PARTS: dict[str, dict[str, msgspec.Struct]] = {
+    "How the law changes": {
+        "ft.Scenario(law=…, theta=…)": Stationary(),
+        "ft.shifts(at=[2000, 4000])": shifts(at=[2000, 4000]),
+        "ft.redraws(every=1000, count=1)": redraws(every=1000, count=1),
+        "ft.interpolation([(5000, law)])": interpolation([(5000, LAW)]),
+        "ft.random_walk(spread=0.1)": random_walk(spread=0.1),
+    },
+    "How theta changes": {
+        "ft.Scenario(law=…, theta=…)": ConstantTheta(),
+        "ft.theta_steps([(3000, [0.4, 0.9])])": theta_steps([(3000, [0.4, 0.9])]),
+        "ft.theta_lines([(5000, [0.4, 0.9])])": theta_lines([(5000, [0.4, 0.9])]),
+        "ft.theta_redraws(every=2000, count=1)": theta_redraws(every=2000, count=1),
+        "ft.theta_walk(spread=0.1)": theta_walk(spread=0.1),
+    },
+    "When it changes": {"ft.shifts(hazard=0.001)": shifts(at=[2000]).when},
+    "When rewards arrive": {
+        "500": delays.ConstantDelay(500),
+        "ft.delays.UniformDelay(0, 1000)": delays.UniformDelay(0, 1000),
+        "ft.delays.GeometricDelay(500)": delays.GeometricDelay(500),
+        "ft.delays.GammaDelay(500, shape=4)": delays.GammaDelay(500, shape=4),
+        "ft.delays.LogNormalDelay(300, sigma=1)": delays.LogNormalDelay(300, sigma=1),
+        "ft.delays.ParetoDelay(1.5, scale=250)": delays.ParetoDelay(1.5, scale=250),
+        "ft.delays.TableDelay((1, 7, 30))": delays.TableDelay((1, 7, 30)),
+        "ft.delays.NeverDelay()": delays.NeverDelay(),
+        "ft.delays.ByRewardDelay(high, low)": delays.ByRewardDelay(
+            delays.GeometricDelay(100), delays.ConstantDelay(900)
+        ),
+    },
+    "What a reward is": {
+        "ft.rewards.Bernoulli()": rewards.Bernoulli(),
+        "ft.rewards.Beta(low=0, high=100)": rewards.Beta(low=0, high=100),
+        "ft.rewards.Fixed()": rewards.Fixed(),
+        "ft.rewards.Gaussian(sigma=2)": rewards.Gaussian(sigma=2),
+    },
+}
+"""An example of every part of a scenario, as it is written."""
 HEAT_MAP = (
     "![Regret by that of the best fixed window, policy by scenario](images/leaderboard-heat.svg)"
 )
@@ -53,6 +109,10 @@ def tables() -> dict[str, tuple[Path, str]]:
         "routes": (DOCS / "reference" / "api.md", routes_markdown()),
         "record": (DOCS / "explanation" / "log-format.md", record_markdown()),
     }
+    for row in policy_table(shipped=True):
+        page = DOCS / "policies" / f"{row.name}.md"
+        made[f"parameters of {row.name}"] = (page, policy_parameters_markdown(row.name))
+    made["scenario parts"] = (DOCS / "reference" / "scenario-parts.md", scenario_parts_markdown())
     made["leaderboard"] = (DOCS / "leaderboard.md", _leaderboard())
     return made
 
@@ -92,6 +152,63 @@ def _command(name: str, command: click.Command) -> str:
 
 def _arguments(command: click.Command) -> list[click.Argument]:
     return [one for one in command.params if isinstance(one, click.Argument)]
+
+
+def policy_parameters_markdown(name: str) -> str:
+    """Return what can be set of a policy as a table."""
+    spec = registered_policies()[name].spec
+    fields = spec_fields(spec)
+    if not fields:
+        return f"`ft.{spec.__name__}()`, or `{name}` as text. It has no parameters.\n"
+    written = f"{name}({fields[0].name}=…)"
+    return f"`ft.{spec.__name__}(…)`, or `{written}` as text.\n\n{_fields_table(fields)}"
+
+
+def scenario_parts_markdown() -> str:
+    """Return what can be set of a scenario and of each of its parts, as tables."""
+    meanings = field_texts(Scenario)
+    rows = [
+        (f"`{one.name}`", f"`{one.default!r}`", meanings[one.name])
+        for one in dataclasses.fields(Scenario)
+    ]
+    lines = [
+        "## The scenario",
+        "",
+        "`ft.Scenario(…)`: `theta`, and either `law` or `segments`.",
+        "",
+    ]
+    lines += _markdown_table(("field", "default", "meaning"), rows)
+    for heading, parts in PARTS.items():
+        lines += ["", f"## {heading}"]
+        for written, example in parts.items():
+            config, fields = example.__struct_config__, part_fields(example)
+            tag = f'{config.tag_field} = "{config.tag}"' + ", …" * bool(fields)
+            file = f" In a study file: `{{ {tag} }}`." if config.tag else ""
+            summary = " ".join((type(example).__doc__ or "").partition("\n\n")[0].split())
+            title = f"### `{type(example).__name__}`"
+            lines += ["", title, "", f"{summary} For instance `{written}`.{file}", ""]
+            lines.append(_fields_table(fields).rstrip() if fields else "It has no parameters.")
+    return "\n".join(lines) + "\n"
+
+
+def _fields_table(fields: list[SpecField]) -> str:
+    rows = [
+        (
+            f"`{one.name}`",
+            f"`{one.kind}`",
+            f"`{one.default}`" if one.default else "has to be given",
+            one.values,
+            one.meaning,
+        )
+        for one in fields
+    ]
+    columns = ("field", "type", "default", "values", "meaning")
+    return "\n".join(_markdown_table(columns, rows)) + "\n"
+
+
+def _markdown_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    lines = [columns, ("---",) * len(columns), *rows]
+    return ["| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines]
 
 
 def routes_markdown() -> str:

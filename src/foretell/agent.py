@@ -181,7 +181,7 @@ class Agent:
         self._credit_if_complete(t, opened)
 
     def void(self, decision: Decision | int) -> None:
-        """Report that a decision was never shown: nothing counts that is said about it.
+        """Report that a decision was never shown: nothing reported about it counts.
 
         A signal that the policy has learned is taken back where it can undo that, and its play
         stays played. A decision that has its signal and its reward is closed, and stays as it is.

@@ -9,14 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.server_process import KEY, Server, environment
+
 ROOT = Path(__file__).parents[2]
+SERVER = "http://localhost:8000"
+"""Where the service is, in the examples."""
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path) -> str:
-    """Return the Python of a page that is no doctest, as one script."""
+    """Return the Python of a page that is no doctest and needs no server, as one script."""
     found = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
-    return "\n".join(block for block in found if ">>>" not in block)
+    return "\n".join(block for block in found if ">>>" not in block and SERVER not in block)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -36,7 +40,7 @@ def test_every_citation_is_in_the_bibliography() -> None:
 
 @pytest.mark.compiled
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["README.md", "docs/extending.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/extending.md", "docs/tutorial/researcher.md"])
 def test_the_code_of_a_page_runs(name: str, tmp_path: Path) -> None:
     script = tmp_path / "page.py"
     examples = ROOT / "docs" / "examples"
@@ -48,6 +52,24 @@ def test_the_code_of_a_page_runs(name: str, tmp_path: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert "nsd-ucrl2" in ran.stdout
+
+
+@pytest.mark.slow
+def test_the_ten_lines_for_products_run_against_a_server(tmp_path: Path) -> None:
+    found = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    (script,) = (block for block in found if SERVER in block)
+    with Server(tmp_path) as server:
+        ran = subprocess.run(
+            [sys.executable, "-c", script.replace(SERVER, server.url)],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=environment(KEY=KEY),
+        )
+        assert ran.returncode == 0, ran.stderr
+        counts = server.ask("GET", "/v1/campaigns/home-hero/report")[1]["counts"]
+    assert (counts["decisions"], counts["signals"], counts["rewards"]) == (1, 1, 1)
 
 
 def test_the_walks_of_the_architecture_pass_files_that_are_there() -> None:

@@ -10,6 +10,7 @@ import click
 from foretell.cli.archive import archive
 from foretell.cli.backup import backup, restore
 from foretell.cli.bounds import bounds
+from foretell.cli.completion import PROGRAM, completion
 from foretell.cli.copy import copy
 from foretell.cli.demo_live import demo_live
 from foretell.cli.evaluate import evaluate
@@ -26,6 +27,7 @@ from foretell.errors import ForetellError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="foretell", message="%(version)s")
 def cli() -> None:
     """Decide now, on outcomes known only much later, in a world that keeps changing."""
 
@@ -49,6 +51,7 @@ for command in (
     archive,
     simulate_traffic,
     demo_live,
+    completion,
     version,
 ):
     cli.add_command(command)
@@ -58,7 +61,7 @@ def main() -> None:
     """Run the command line: one clear sentence and exit code 2 on bad input, 1 on a full disk."""
     warnings.showwarning = _show_warning
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name=PROGRAM, standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(2)

@@ -11,14 +11,21 @@ from foretell.cli.study_options import IMPORTS
 from foretell.errors import UnknownName
 
 
+def _policy_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    """Return the policies that a shell completes a name to."""
+    from foretell.policies import registered_policies
+
+    return [name for name in registered_policies() if name.startswith(begun)]
+
+
 @click.command("policies")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_policy_names)
 @IMPORTS
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def list_policies(name: str | None, imports: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001  click passes it
     """List the policies: what each needs to know, what it costs, and when to use it.
 
-    With a NAME, list what can be set of that policy: fields, defaults, and the values they take.
+    With a NAME, list what can be set of that policy: fields, defaults, values and what they mean.
     """
     from foretell.imports import import_all
     from foretell.policies import policy_table
@@ -43,13 +50,19 @@ def _print_fields(name: str, *, as_json: bool) -> None:
     if name not in known:
         raise UnknownName.of("policy", name, known)
     rows = [
-        (field.name, field.kind, field.default or "has to be given", field.values or "any")
+        (
+            field.name,
+            field.kind,
+            field.default or "has to be given",
+            field.values or "any",
+            field.meaning,
+        )
         for field in spec_fields(known[name].spec)
     ]
     if not rows and not as_json:
         click.echo(f"{name}: {known[name].summary}. It has no fields.")
         return
-    columns = ("field", "type", "default", "values")
+    columns = ("field", "type", "default", "values", "meaning")
     print_table(f"{name}: {known[name].summary}", columns, rows, as_json=as_json)
 
 

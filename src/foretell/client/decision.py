@@ -79,7 +79,7 @@ class ServiceDecision(Generic[EventId]):
     def void(
         self, *, event_id: str | None = None, occurred_at: datetime | str | None = None
     ) -> EventId:
-        """Report that this decision was never shown: nothing counts that is said about it."""
+        """Report that this decision was never shown: nothing reported about it counts."""
         return self._client.void(self, event_id=event_id, occurred_at=occurred_at)
 
 

@@ -95,7 +95,7 @@ class FeedbackReporter(ABC, Generic[EventId]):
         event_id: str | None = None,
         occurred_at: datetime | str | None = None,
     ) -> EventId:
-        """Report that a decision was never shown: nothing counts that is said about it."""
+        """Report that a decision was never shown: nothing reported about it counts."""
         return self._report(decision, event_id, occurred_at, lambda: {"kind": "void"})
 
     def _report(

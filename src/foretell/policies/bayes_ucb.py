@@ -55,6 +55,7 @@ class BayesUcb(Spec):
     """
 
     c: float = option(0.0)
+    """Power of ln T in the order of the quantile; the proof has 5, and 0 needs no horizon."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -20,7 +20,9 @@ class CensoredSpec(ThetaSpec):
     """
 
     censored: bool = option(default=False)
+    """Whether only conversions are reported, and silence means nothing until a window closes."""
     typical_delay: float | tuple[float, ...] | None = option(None)
+    """Mean delay of a reward in rounds, for all signals or for each; needed with `censored`."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

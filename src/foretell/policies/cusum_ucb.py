@@ -42,8 +42,11 @@ class CusumUcb(Spec):
     """
 
     changes: int = 3
+    """How many changes are expected over the horizon."""
     first: int = 150
+    """How many rewards of an action its base is the mean of."""
     drift: float = 0.1
+    """Half of the smallest change that should be noticed."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -42,6 +42,7 @@ class DKlUcb(Spec):
     """
 
     gamma: float = 0.999
+    """Weight that a reward keeps from one round to the next."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

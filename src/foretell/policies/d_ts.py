@@ -39,6 +39,7 @@ class DTs(Spec):
     """
 
     gamma: float = 0.999
+    """Weight that a reward keeps from one round to the next."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -42,7 +42,9 @@ class DUcb(Spec):
     """
 
     gamma: float = 0.999
+    """Weight that a reward keeps from one round to the next."""
     xi: float = option(0.6)
+    """Factor under the root of the confidence radius."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -41,7 +41,9 @@ class Exp3S(Spec):
     """
 
     changes: int = 3
+    """How many changes are expected over the horizon."""
     gamma: float | None = option(None)
+    """Share of uniform play; None is the paper's, from `changes` and the horizon."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

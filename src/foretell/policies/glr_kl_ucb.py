@@ -45,10 +45,15 @@ class GlrKlUcb(Spec):
     """
 
     local: bool = option(default=False)
+    """Whether an alarm restarts only the action that raised it."""
     alpha: float | None = option(None)
+    """Share of forced exploration; None is sqrt(K ln T / T)."""
     delta: float | None = option(None)
+    """Error probability of the change test; None is 1 / sqrt(T)."""
     c: float = option(0.0)
+    """Factor of ln ln t in the index."""
     growing: bool = option(default=False)
+    """Whether forced exploration grows with the root of the restarts so far."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

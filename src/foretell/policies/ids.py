@@ -51,6 +51,7 @@ class Ids(Spec):
     """
 
     samples: int = option(32)
+    """How many draws from the posterior each choice is made from."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

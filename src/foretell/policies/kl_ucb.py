@@ -53,6 +53,7 @@ class KlUcb(Spec):
     """
 
     c: float = option(0.0)
+    """Factor of ln ln t in the index; the proof has 3."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -48,7 +48,9 @@ class MUcb(Spec):
     """
 
     changes: int = 3
+    """How many changes are expected over the horizon."""
     width: int = 150
+    """How many of the latest rewards of an action are compared, half with half."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

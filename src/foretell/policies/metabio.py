@@ -45,6 +45,7 @@ class MetaBio(Spec):
     """
 
     delta: float = 0.1
+    """Error probability of the confidence bound on a signal."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

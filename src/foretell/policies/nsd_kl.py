@@ -77,8 +77,11 @@ class NsdKl(ThetaSpec):
     """
 
     window: int | None = None
+    """How many rounds the law remembers; None is all of them."""
     delta: float = 0.1
+    """Error probability of the confidence bounds."""
     level: str = option("delta")
+    """How wide the bounds are: fixed by `delta`, or growing as ln t."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -72,11 +72,17 @@ class NsdKlGlr(ThetaSpec):
     """
 
     delta: float = 0.1
+    """Error probability of the confidence bounds."""
     alarm: float = option(0.05)
+    """Probability that the change test ever raises a false alarm."""
     local: bool = option(default=False)
+    """Whether an alarm restarts only the action that raised it."""
     reseed: bool = option(default=True)
+    """Whether the action that raised an alarm keeps the signals after the likeliest change."""
     forced: float = option(0.25)
+    """Pace of forced plays of resting actions; 0 is none."""
     robust: bool = option(default=False)
+    """Whether to add what the signals do not explain, once a test finds something."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -70,6 +70,7 @@ class NsdPsrl(CensoredSpec):
     """
 
     window: int | None = None
+    """How many rounds the law remembers; None is all of them."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -92,9 +92,13 @@ class NsdPsrlCp(CensoredSpec):
     """
 
     coupling: float | None = option(None)
+    """Share of actions that change when one does; None learns it."""
     idle: float = option(0.15)
+    """How often resting actions are looked at again."""
     sharpness: float = option(2.0)
+    """How near to their mean laws are drawn; 1 draws from the posterior."""
     robust: bool = option(default=False)
+    """Whether to add what signals do not explain, or let theta move, once a test finds it."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

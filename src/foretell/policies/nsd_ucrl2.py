@@ -74,9 +74,13 @@ class NsdUcrl2(ThetaSpec):
     """
 
     window: int | None = None
+    """How many rounds the law remembers; None is all of them."""
     delta: float = 0.1
+    """Error probability of the confidence bounds."""
     scale: float = option(1.0)
+    """Factor of both confidence radii; 1 is the paper's."""
     tight: bool = option(default=False)
+    """Whether to use the constants that the proofs need, smaller than the printed ones."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

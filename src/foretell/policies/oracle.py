@@ -76,7 +76,9 @@ class OracleNsd(ThetaSpec):
     """
 
     delta: float = 0.1
+    """Error probability of the confidence bounds."""
     scale: float = option(1.0)
+    """Factor of both confidence radii; 1 is the paper's."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

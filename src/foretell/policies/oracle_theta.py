@@ -34,6 +34,7 @@ class OracleTheta(ThetaSpec):
     """
 
     keep: bool = option(default=True)
+    """Whether old rewards of a signal count until the first new one arrives."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -44,6 +44,7 @@ class QpmD(Spec):
     """
 
     c: float = option(0.0)
+    """Factor of ln ln t in the index."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -42,8 +42,11 @@ class SignalGlrKlUcb(Spec):
     """
 
     delta: float = 0.05
+    """Probability that the change test ever raises a false alarm."""
     local: bool = option(default=False)
+    """Whether an alarm restarts only the action that raised it."""
     alpha: float | None = option(None)
+    """Share of forced exploration; None is sqrt(K ln T / T)."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

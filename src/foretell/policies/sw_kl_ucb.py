@@ -35,7 +35,9 @@ class SwKlUcb(Spec):
     """
 
     window: int | None = None
+    """How many of the latest rounds with a reward count; None is all of them."""
     c: float = option(0.0)
+    """Factor of ln ln min(t, W) in the index."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -31,6 +31,7 @@ class SwTs(Spec):
     """
 
     window: int | None = None
+    """How many of the latest rounds with a reward count; None is all of them."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

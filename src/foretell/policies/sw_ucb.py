@@ -55,8 +55,11 @@ class SwUcb(Spec):
     """
 
     window: int | None = None
+    """How many rounds count; None is all of them."""
     scale: float = option(1.0)
+    """Factor of the confidence radius; 1 is UCB1."""
     over: str = option("rewards")
+    """What the window counts: rounds whose reward has arrived, or rounds."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -26,8 +26,11 @@ class ThetaSpec(Spec):
     """
 
     ordered: bool | None = option(None)
+    """Whether signals are listed weakest first; None leaves it to the campaign."""
     signal_values: tuple[float | None, ...] | None = option(None)
+    """Mean rewards expected of the signals, None where nothing is known."""
     signal_values_weight: float = option(VALUES_WEIGHT)
+    """How many rewards of each signal the expected ones count as."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

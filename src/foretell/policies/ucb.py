@@ -45,6 +45,7 @@ class Ucb(Spec):
     """
 
     scale: float = option(1.0)
+    """Factor of the confidence radius; 1 is UCB1."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -55,7 +55,7 @@ class RewardReport(RequestBody):
 
 
 class VoidReport(RequestBody):
-    """A decision that was never shown: nothing counts that was reported about it, or will be."""
+    """A decision that was never shown: nothing reported about it counts, before or after."""
 
     event_id: Id | None = None
     occurred_at: Moment | None = None

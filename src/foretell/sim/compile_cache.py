@@ -41,7 +41,7 @@ def compiled_folder(structure: Structure) -> Path | None:
         for part in (structure[0], *(one for one in KERNELS if not _is_ours(one))):
             try:
                 source = inspect.getsourcefile(part)
-            except TypeError:
+            except (OSError, TypeError):  # typed into a notebook or a console
                 source = None
             if source is None or not Path(source).is_file():
                 return None

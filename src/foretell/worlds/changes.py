@@ -44,7 +44,9 @@ class Shifts(Pattern, frozen=True):
     """
 
     when: Schedule
+    """At which rounds: `at`, `every` or `hazard` of a schedule."""
     actions: tuple[int, ...] | None = None
+    """The actions that shift among themselves, at least two; None is all."""
 
     def check(self, actions: int) -> None:
         """Refuse changes that do not fit the problem."""
@@ -98,9 +100,13 @@ class Redraws(Pattern, frozen=True):
     """
 
     when: Schedule
+    """At which rounds: `at`, `every` or `hazard` of a schedule."""
     actions: tuple[int, ...] | None = None
+    """The actions that may get a new law; None is all."""
     count: int | None = None
+    """How many of them get one at each change, at random; None is all."""
     concentration: float = 1.0
+    """Of the Dirichlet: above 1 laws are even, below 1 one signal dominates."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

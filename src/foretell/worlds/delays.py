@@ -29,7 +29,9 @@ class ConstantDelay(_Family, frozen=True, tag="constant"):
     """Every reward arrives after the same number of rounds."""
 
     rounds: int = 0
+    """The delay; 0 makes a reward usable in the next round."""
     lost: float = 0.0
+    """Share of the rewards that never arrive."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -45,8 +47,11 @@ class UniformDelay(_Family, frozen=True, tag="uniform"):
     """Every whole number of rounds from low to high is equally likely."""
 
     low: int
+    """The shortest delay in rounds."""
     high: int
+    """The longest delay in rounds."""
     lost: float = 0.0
+    """Share of the rewards that never arrive."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -67,7 +72,9 @@ class GeometricDelay(_Family, frozen=True, tag="geometric"):
     """P(delay = d) = q (1 − q)^d for d = 0, 1, …, with mean (1 − q) / q."""
 
     average: float
+    """The mean delay in rounds."""
     lost: float = 0.0
+    """Share of the rewards that never arrive."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -83,8 +90,11 @@ class GammaDelay(_Family, frozen=True, tag="gamma"):
     """The whole part of a gamma variable: the sum of `shape` exponential stages, equally long."""
 
     average: float
+    """The mean delay in rounds, before it is cut to whole rounds."""
     shape: int
+    """How many exponential stages: the more, the steadier the delay."""
     lost: float = 0.0
+    """Share of the rewards that never arrive."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -105,8 +115,11 @@ class LogNormalDelay(_Family, frozen=True, tag="lognormal"):
     """The whole part of median · exp(sigma · z), z standard normal."""
 
     median: float
+    """The median delay in rounds, before it is cut to whole rounds."""
     sigma: float
+    """Standard deviation of its logarithm."""
     lost: float = 0.0
+    """Share of the rewards that never arrive."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -123,8 +136,11 @@ class ParetoDelay(_Family, frozen=True, tag="pareto"):
     """Heavy-tailed: P(delay >= d) = (1 + d / scale)^-shape; the mean is infinite for shape <= 1."""
 
     shape: float
+    """The tail: smaller is heavier."""
     scale: float
+    """The unit of the delay in rounds."""
     lost: float = 0.0
+    """Share of the rewards that never arrive."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -141,8 +157,11 @@ class TableDelay(_Family, frozen=True, tag="table"):
     """The delays of a table, each with its weight (equal weights where none are given)."""
 
     rounds: tuple[int, ...]
+    """The delays that can happen."""
     weights: tuple[float, ...] = ()
+    """The weight of each; none are equal weights."""
     lost: float = 0.0
+    """Share of the rewards that never arrive."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -203,7 +222,9 @@ class ByRewardDelay(_Family, frozen=True, tag="by-reward"):
     """
 
     high: PlainDelay
+    """The delay of rewards from the middle of their range on."""
     low: PlainDelay
+    """The delay of the others."""
 
     def mean(self) -> float:
         """Return the larger of the two mean delays: how likely each is depends on theta."""

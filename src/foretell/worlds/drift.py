@@ -28,6 +28,7 @@ class Interpolation(Pattern, frozen=True):
     """Slow drift in straight lines: from the first law to each listed (round, law) in turn."""
 
     towards: tuple[tuple[int, tuple[tuple[float, ...], ...]], ...]
+    """The laws, each with the round at which it is reached."""
 
     def check(self, actions: int) -> None:
         """Refuse stops that do not fit the problem."""
@@ -54,8 +55,11 @@ class RandomWalk(Pattern, frozen=True):
     """
 
     spread: float
+    """Standard deviation of a free probability after 1,000 rounds."""
     every: int | None = None
+    """Rounds between steps; None makes at most 2,000 steps."""
     actions: tuple[int, ...] | None = None
+    """The actions whose laws walk; None is all."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

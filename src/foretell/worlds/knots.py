@@ -96,8 +96,11 @@ class Schedule(msgspec.Struct, frozen=True):
     """At which rounds: listed, at regular steps, or at random with a hazard per round."""
 
     at: tuple[int, ...] | None = None
+    """The rounds, from 1 on and increasing."""
     every: int | None = None
+    """A change every so many rounds: a whole number from 1 on."""
     hazard: float | None = None
+    """Probability of a change in each round, in [0, 1]."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -23,7 +23,9 @@ class _Bounded(msgspec.Struct, frozen=True, tag_field="family", tag=str.lower):
     """A family inside [low, high]."""
 
     low: float = 0.0
+    """The lowest reward, below `high`."""
     high: float = 1.0
+    """The highest reward."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -42,6 +44,7 @@ class Beta(_Bounded, frozen=True):
     """Beta-distributed on [low, high]; the larger the concentration, the closer to its mean."""
 
     concentration: float = 4.0
+    """How close rewards are to their mean: larger is closer."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -61,7 +64,9 @@ class Gaussian(msgspec.Struct, frozen=True, tag_field="family", tag=str.lower):
     """Normal around the mean with a declared standard deviation; `centre` is a first guess."""
 
     sigma: float = 1.0
+    """Standard deviation of a reward around its mean."""
     centre: float = 0.0
+    """A first guess of the rewards, around which policies start."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from foretell.worlds.delay_arrays import DelayArrays, delay_arrays
 from foretell.worlds.delays import Delay, as_delay
 from foretell.worlds.drift import Interpolation
 from foretell.worlds.knots import FULL, Knots, draw_knots, empty_knots, sudden
+from foretell.worlds.matrices import Matrix, Row, read_law, read_row
 from foretell.worlds.rewards import BERNOULLI, Bernoulli, RewardFamily, family_code
 from foretell.worlds.theta_changes import ConstantTheta, ThetaChanges, ThetaKnots
 from foretell.worlds.world import World
@@ -50,10 +51,6 @@ def read_tagged(tag: str, plain: Any, union: Any) -> Any:
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Row: TypeAlias = tuple[float, ...]
-Matrix: TypeAlias = tuple[Row, ...]
-
-_SUM_TOLERANCE = 1e-9
 PAIR = 2
 
 
@@ -76,24 +73,35 @@ class Scenario:
     """
 
     law: Matrix | Sequence[Sequence[float]] | Floats | None = None
+    """p(signal given action): one row per action, one column per signal."""
     theta: Row | Sequence[float] | Floats = ()
+    """Mean reward of each signal, in natural units."""
     segments: tuple[tuple[int, Matrix], ...] | Sequence[tuple[int, Any]] = ()
+    """Pairs of a first round and a law, instead of one law."""
     changes: Changes = Stationary()  # noqa: RUF009  it is frozen
+    """How the law changes; by default it never does."""
     rewards: RewardFamily = Bernoulli()  # noqa: RUF009  it is frozen
+    """How rewards scatter around their mean."""
     delay: Delay | int | tuple[Delay, ...] | Sequence[Delay | int] = 0
+    """Rounds until a reward arrives: a number, one of `foretell.delays`, or one per signal."""
     alpha: float = 0.0
+    """Probability that a round is mixed: a uniform signal, and a reward of mean `mu`."""
     mu: Row | Sequence[float] | None = None
+    """Mean reward of each action in mixed rounds."""
     theta_changes: ThetaChanges = ConstantTheta()  # noqa: RUF009  it is frozen
+    """How theta changes; by default it never does."""
     censored: bool = False
+    """Whether only rewards above the lowest are ever reported."""
     reward_window: int | None = None
+    """Rounds after which a censored round without a reward is known to have none."""
 
     def __post_init__(self) -> None:
-        """Bring every field into one form, and refuse what cannot be."""
-        self._set("theta", _row("theta", self.theta))
+        """Bring every field into one form, and refuse values that cannot be used."""
+        self._set("theta", read_row("theta", self.theta))
         if (self.law is None) == (len(self.segments) == 0):
             raise InvalidInput("give a scenario either a law or segments: exactly one of the two")
         if self.law is not None:
-            self._set("law", _law(self.law, len(self.theta)))
+            self._set("law", read_law(self.law, len(self.theta)))
             self._set("segments", ())
         else:
             self._set("segments", self._checked_segments())
@@ -109,7 +117,7 @@ class Scenario:
         Problem(self.actions, self.signals)
         if isinstance(self.changes, Interpolation):
             for _, law in self.changes.towards:
-                _law(law, self.signals)
+                read_law(law, self.signals)
         if isinstance(self.delay, tuple) and len(self.delay) != self.signals:
             raise InvalidInput(
                 f"delays per signal need one for each of the {self.signals} signals, "
@@ -131,7 +139,7 @@ class Scenario:
             raise InvalidInput(
                 "segments must be pairs of a round and a law: for instance [(0, P0), (3000, P1)]"
             )
-        segments = tuple((int(first), _law(law, len(self.theta))) for first, law in given)
+        segments = tuple((int(first), read_law(law, len(self.theta))) for first, law in given)
         firsts = [first for first, _ in segments]
         if firsts[0] != 0 or firsts != sorted(set(firsts)):
             raise InvalidInput(f"segments must start at round 0 and increase, got rounds {firsts}")
@@ -183,7 +191,7 @@ class Scenario:
         if not is_number(self.alpha) or not 0.0 <= self.alpha <= 1.0:
             raise InvalidInput(f"alpha is a probability, in [0, 1], got {self.alpha!r}")
         if self.mu is not None:
-            self._set("mu", _row("mu", self.mu))
+            self._set("mu", read_row("mu", self.mu))
         given = 0 if self.mu is None else len(self.mu)
         if (self.alpha > 0.0 or self.mu is not None) and given != self.actions:
             raise InvalidInput(
@@ -339,41 +347,3 @@ class Scenario:
         """Return what a policy is told about it."""
         kind = self.scale.kind
         return Problem(self.actions, self.signals, kind, horizon, changes, theta_changes)
-
-
-def _row(name: str, values: Any) -> Row:
-    try:
-        row = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        row = np.zeros((0, 0))
-    if row.ndim != 1 or row.size == 0:
-        raise InvalidInput(f"{name} must be a list of numbers, got {values!r}")
-    return tuple(float(value) for value in row)
-
-
-def _law(values: Any, signals: int) -> Matrix:
-    try:
-        law = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        law = np.zeros(0)
-    if law.ndim != 2:
-        raise InvalidInput(
-            "a law must be a matrix of numbers, one row per action and one column per signal"
-        )
-    if law.shape[1] != signals:
-        raise InvalidInput(
-            f"a law needs one column per signal: theta has {signals} signals, "
-            f"the law {law.shape[1]} columns"
-        )
-    for action, row in enumerate(law):
-        if not (row >= 0.0).all():
-            raise InvalidInput(
-                f"the law of action {action} must not hold a negative probability, "
-                f"got {row.tolist()}"
-            )
-        if abs(row.sum() - 1.0) > _SUM_TOLERANCE:
-            raise InvalidInput(
-                f"the law of action {action} must sum to 1, got {row.tolist()} with sum "
-                f"{row.sum():.6g}: correct the row"
-            )
-    return tuple(tuple(float(p) for p in row) for row in law)

@@ -111,6 +111,7 @@ class ThetaSteps(_ThetaPattern, frozen=True, tag="steps"):
     """Sudden changes to each listed (round, theta) in turn."""
 
     towards: Stops
+    """The thetas, each with the first round in which it holds."""
 
     def stops(self) -> Stops:
         """Return the thetas that are listed."""
@@ -130,6 +131,7 @@ class ThetaLines(_ThetaPattern, frozen=True, tag="lines"):
     """Slow drift in straight lines: from the first theta to each listed (round, theta) in turn."""
 
     towards: Stops
+    """The thetas, each with the round at which it is reached."""
 
     def stops(self) -> Stops:
         """Return the thetas that are listed."""
@@ -151,9 +153,13 @@ class ThetaRedraws(_ThetaPattern, frozen=True, tag="redraws"):
     """
 
     when: Schedule
+    """At which rounds: `at`, `every` or `hazard` of a schedule."""
     count: int | None = None
+    """How many signals get a new mean at each change; None is all."""
     low: float | None = None
+    """Lowest new mean; None is the lowest reward."""
     high: float | None = None
+    """Highest new mean; None is the highest reward."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -204,7 +210,9 @@ class ThetaWalk(_ThetaPattern, frozen=True, tag="walk"):
     """
 
     spread: float
+    """Standard deviation of a free mean after 1,000 rounds."""
     every: int | None = None
+    """Rounds between steps; None makes at most 2,000 steps."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

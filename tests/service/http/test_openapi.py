@@ -10,9 +10,8 @@ import msgspec
 import pytest
 import re2
 
-from foretell import protocol
+from foretell import field_texts, protocol
 from foretell.protocol.fields import MAX_BATCH_EVENTS
-from foretell.service.http import schemas
 from foretell.service.http.openapi import openapi_document, problems_of
 from foretell.service.http.operation import Operation
 from foretell.service.http.routes import OPERATIONS
@@ -123,11 +122,11 @@ def test_a_service_without_its_source_describes_itself_without_texts(
     def away(_: object) -> str:
         raise OSError
 
-    schemas._texts_of_module.cache_clear()
+    field_texts._texts_of_module.cache_clear()
     monkeypatch.setattr("inspect.getsource", away)
     try:
         made = openapi_document(OPERATIONS)
     finally:
-        schemas._texts_of_module.cache_clear()
+        field_texts._texts_of_module.cache_clear()
     assert made["paths"].keys() == DOCUMENT["paths"].keys()
     assert made["components"]["schemas"]["Receipt"]["required"] == ["status"]

@@ -117,7 +117,7 @@ _HOT = (
     feedback_operation(
         "void",
         handlers.feedback,
-        "Report that a decision was never shown: nothing counts that is said about it.",
+        "Report that a decision was never shown: nothing reported about it counts.",
         protocol.VoidReport,
         {"event_id": "not-rendered-12"},
     ),

@@ -6,18 +6,14 @@ another way: a default makes a field required for some of them, a tuple stops ot
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
-import sys
 from collections.abc import Iterable
-from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import msgspec
 
 from foretell import protocol
+from foretell.field_texts import field_texts
 from foretell.protocol.fields import PATTERN_END
 from foretell.service.http.operation import Operation
 
@@ -100,41 +96,10 @@ def _described(kind: type[msgspec.Struct], schema: dict[str, Any]) -> dict[str, 
     An answer that does not leave out its defaults has all of its fields.
     """
     config = kind.__struct_config__
-    texts = _field_texts(_SAME_FIELDS.get(kind, kind)) | _field_texts(kind)
+    texts = field_texts(_SAME_FIELDS.get(kind, kind)) | field_texts(kind)
     wire_names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     for field, name in wire_names.items():
         schema["properties"][name]["description"] = texts.get(field, "")
     if not issubclass(kind, protocol.RequestBody) and not config.omit_defaults:
         schema["required"] = list(wire_names.values())
     return dict(portable(schema))
-
-
-def _field_texts(kind: type) -> dict[str, str]:
-    """Return the text under each field of a struct, and under those of its bases."""
-    texts: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        if base.__module__.startswith("foretell"):
-            texts |= _texts_of_module(base.__module__).get(base.__name__, {})
-    return texts
-
-
-@cache
-def _texts_of_module(name: str) -> dict[str, dict[str, str]]:
-    """Return the text under each field of each class of a module; none where there is no source."""
-    try:
-        source = inspect.getsource(sys.modules[name])
-    except OSError:
-        return {}
-    found: dict[str, dict[str, str]] = {}
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.ClassDef):
-            texts = found.setdefault(node.name, {})
-            for field, text in pairwise(node.body):
-                if (
-                    isinstance(field, ast.AnnAssign)
-                    and isinstance(field.target, ast.Name)
-                    and isinstance(text, ast.Expr)
-                    and isinstance(text.value, ast.Constant)
-                ):
-                    texts[field.target.id] = " ".join(str(text.value.value).split())
-    return found

@@ -67,7 +67,7 @@ def _lead(found: protocol.DecisionHistory, view: protocol.CampaignView) -> str:
     """Return what has become of a decision, in a sentence."""
     chosen = f"{found.action} was chosen"
     if found.voided:
-        return f"{chosen} and never shown: nothing counts that is said about it."
+        return f"{chosen} and never shown: nothing reported about it counts."
     if found.signal is None:
         return f"{chosen}. Its signal is waited for until {_until(found.signal_due_at, found)}."
     said = f"{chosen}, and its signal is {found.signal!r}."
