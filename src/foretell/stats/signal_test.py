@@ -115,12 +115,12 @@ class SignalTest:
         own = learned[each, action]
         shared = _predicted(everyone[:, None] - learned, 0.5)
         shared[each, action] = _predicted(own, shared[each, action])
-        gains = _log_likelihood(shared, reward[:, None])
+        predicted = np.column_stack([shared, _predicted(everyone, 0.5)])
+        gains = _log_likelihood(predicted, reward[:, None])
         known = self.period[:, signal].sum(axis=0) + before.sum(axis=1)
-        growth = _log_best(known + np.stack([np.ones(BATCH), reward], 1)) - _log_best(known)
-        np.add.at(self.evidence.T, signal, gains - growth[:, None])
-        pooled = _log_likelihood(_predicted(everyone, 0.5), reward)
-        np.add.at(self.pooled, signal, pooled)
+        without, best = _log_best(np.stack([known, known + np.stack([np.ones(BATCH), reward], 1)]))
+        np.add.at(self.evidence.T, signal, gains[:, :-1] - (best - without)[:, None])
+        np.add.at(self.pooled, signal, gains[:, -1])
         for counts in (self.learned, self.period):
             np.add.at(counts, (action, signal), entries[each, action])
         np.add.at(self.total, signal, entries[each, action])
@@ -209,7 +209,8 @@ def _predicted(known: Floats, centre: Floats | float) -> Floats:
 
 
 def _log_likelihood(mean: Floats, reward: Floats) -> Floats:
-    return reward * portable_log(mean) + (1.0 - reward) * portable_log(1.0 - mean)
+    log_mean, log_rest = portable_log(np.stack([mean, 1.0 - mean]))  # one call for both
+    return reward * log_mean + (1.0 - reward) * log_rest
 
 
 def _log_best(known: Floats) -> Floats:

@@ -347,4 +347,6 @@ class DecisionRecords(NamedTuple):
 
     def before(self, seq: int) -> DecisionRecords:
         """Return the records below a seq."""
+        if not self.feedback or self.feedback[-1].seq < seq:
+            return self
         return self._replace(feedback=[one for one in self.feedback if one.seq < seq])

@@ -85,13 +85,14 @@ class RecordReader:
             self._source.fail(error)
             raise LogClosed(f"the log cannot be read ({error}): try again soon") from None
 
-    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
+    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[Any]:
         with self._errors_wrapped():
-            yield from self._source.reader.execute(sql, bindings)
+            return self._source.reader.execute(sql, bindings).fetchall()
 
     def _one(self, sql: str, bindings: tuple[Any, ...] = ()) -> Any:
         """Return the first row, or None."""
-        return next(self._rows(sql, bindings), None)
+        with self._errors_wrapped():
+            return self._source.reader.execute(sql, bindings).fetchone()
 
     async def decisions(self, campaign: int, numbers: Sequence[int]) -> list[DecisionRecords]:
         """Return the decisions with these numbers, each with all its records; others are absent."""
@@ -147,12 +148,10 @@ class RecordReader:
 
     async def decisions_after(self, campaign: int, after: int, count: int) -> list[DecisionRecords]:
         """Return the next decisions of a campaign after a number, in order."""
-        rows = list(
-            self._rows(
-                f"SELECT {COLUMNS} FROM events INDEXED BY decisions "
-                "WHERE campaign = ? AND decision IS NULL AND seq > ? ORDER BY seq LIMIT ?",
-                (campaign, after, count),
-            )
+        rows = self._rows(
+            f"SELECT {COLUMNS} FROM events INDEXED BY decisions "
+            "WHERE campaign = ? AND decision IS NULL AND seq > ? ORDER BY seq LIMIT ?",
+            (campaign, after, count),
         )
         if not rows:
             return []
