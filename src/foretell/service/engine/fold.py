@@ -248,7 +248,9 @@ class Fold:
         assert event.refit_from is not None  # noqa: S101  (that is what makes it a refit)
         campaign = self.runtime.refits.pop(number, None)
         if campaign is None or campaign.last_refit.position != event.refit_from:
-            campaign = await refit_from_log(log, number, event.config, event.refit_from)
+            campaign = await refit_from_log(
+                log, number, event.config, event.refit_from, served=True
+            )
         await catch_up(campaign, number, record.seq, log)
         campaign.apply(record)
         active.replace(campaign)

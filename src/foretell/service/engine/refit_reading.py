@@ -19,15 +19,20 @@ logger = logging.getLogger("foretell.service")
 
 
 PLAIN_STEP, COMPILED_STEP = 12, 48
-"""Decisions that are read before others get their turn."""
+"""Decisions that are read before others get their turn, where requests are served."""
+LARGE_STEP = 2000
+"""Decisions that are read at a time where none are: a step of few takes longer for each."""
 
 
 class RefitReading:
     """A campaign on its way through the decisions of its log."""
 
-    def __init__(self, campaign: Campaign, position: int) -> None:
-        """Stand before the first decision; outcomes are those at a position."""
-        self._campaign, self._position = campaign, position
+    def __init__(self, campaign: Campaign, position: int, *, served: bool) -> None:
+        """Stand before the first decision; outcomes are those at a position.
+
+        `served` is whether requests are served meanwhile.
+        """
+        self._campaign, self._position, self._served = campaign, position, served
         self._columns: RefitColumns | None = None
         if campaign.has_columns:
             self._columns = RefitColumns(campaign, campaign.rules, position)
@@ -38,6 +43,8 @@ class RefitReading:
     @property
     def step(self) -> int:
         """How many decisions to read at a time."""
+        if not self._served:
+            return LARGE_STEP
         return PLAIN_STEP if self._reader is None else COMPILED_STEP
 
     def read(self, decisions: list[DecisionRecords]) -> int:

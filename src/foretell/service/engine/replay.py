@@ -109,7 +109,7 @@ async def refit_from_log(
     """
     campaign = Campaign(config)
     await read_histories(log, number, campaign, progress, served=served)
-    refit = RefitReading(campaign, position)
+    refit = RefitReading(campaign, position, served=served)
     after, read, turns = 0, 0, Turns()
     while found := await log.decisions_after(number, after, refit.step):
         found = [records for records in found if records.number < position]

@@ -29,7 +29,13 @@ OVERDUE = 14.0
 """Rewards expected since the last one, from which on their absence is no chance: one in 10⁶."""
 HELD = 256
 """Settled rewards that are held at most."""
-_TIMES = ("doubtful_at", "misleading_at", "moves_at")
+_VERDICTS = (
+    ("doubtful_at", WITHIN, math.log(DOUBTFUL)),
+    ("misleading_at", WITHIN, math.log(MISLEADING)),
+    ("moves_at", POOLED, math.log(MISLEADING)),
+)
+_TIMES = tuple(name for name, _, _ in _VERDICTS)
+"""When the evidence reached each verdict."""
 _NUMBERS = ("closed", "left_out", *_TIMES)
 
 
@@ -51,8 +57,12 @@ class ValidityLedger:
         """Settled rewards that are not in the test, because none came meanwhile."""
         self.doubtful_at = self.misleading_at = self.moves_at = -1
         """When the evidence first reached each verdict; −1: never."""
+        self._filled: list[int] = []
+        """When the batches of the test that are full, and not weighed yet, became so."""
         self._order: RefitOrder | None = None
         """Set during a refit, where decisions come in their order with all that came of each."""
+        self._replaying = False
+        """Whether what came is taken in order, during a refit."""
 
     @property
     def usual_pause(self) -> int:
@@ -104,17 +114,19 @@ class ValidityLedger:
         return self.expected > OVERDUE and now - self.rewards.last > self.usual_pause
 
     def _enter_held(self, now: int) -> None:
-        """Enter what is held into the test."""
-        if self.test.enter(self.held):
-            self._note_peaks(now)
+        """Enter what is held into the test; in a refit it is weighed later, with more of it."""
+        self._filled += [now] * self.test.fill(self.held)
         self.held.clear()
+        if self._filled and not self._replaying:
+            self._weigh()
 
-    def _note_peaks(self, now: int) -> None:
-        for name, kind, level in zip(
-            _TIMES, (WITHIN, WITHIN, POOLED), (DOUBTFUL, MISLEADING, MISLEADING), strict=True
-        ):
-            if getattr(self, name) < 0 and self.test.peak[kind] >= math.log(level):
-                setattr(self, name, now)
+    def _weigh(self) -> None:
+        """Weigh what was entered, and note when the evidence reached a verdict."""
+        for now, peak in zip(self._filled, self.test.weigh(), strict=True):
+            for name, kind, level in _VERDICTS:
+                if getattr(self, name) < 0 and peak[kind] >= level:
+                    setattr(self, name, now)
+        self._filled.clear()
 
     def refit_up_to(self, decided_at: int) -> None:
         """Go on with a refit, which reads a decision of this moment next."""
@@ -130,9 +142,10 @@ class ValidityLedger:
 
     def _replay(self, order: RefitOrder, until: int) -> None:
         """Take what came before a moment, in order, as if it came now."""
-        self._order = None
+        self._order, self._replaying = None, True
         order.replay(self, until)
-        self._order = order
+        self._order, self._replaying = order, False
+        self._weigh()
 
     @property
     def evidence(self) -> Evidence:
