@@ -25,7 +25,7 @@ from foretell.service.engine.replay import (
 )
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.shared_fold import SharedFold
-from foretell.service.engine.turns import in_thread_if_large
+from foretell.service.engine.turns import LONG_TURN_SECONDS, in_thread_if_large
 from foretell.service.engine.waiting import archived_among
 from foretell.service.log.errors import Damaged, LogClosed, StatesDiffer
 from foretell.service.log.protocol import SavedState, Tail
@@ -36,13 +36,11 @@ from foretell.service.model.snapshot import next_on_grid, pack, state_version
 
 logger = logging.getLogger("foretell.service")
 
-LONG_TURN_SECONDS = 0.002
-"""After so long other work gets its turn."""
 BUSY_SECONDS = 0.001
 """Where others take longer than this for their turn, requests are waiting."""
 REST_FACTOR = 3
 """The fold then rests for so many times the time of its own turn."""
-RECORDS_PER_READ = 64
+RECORDS_PER_READ = 32
 """Records whose decisions are read in one go."""
 RECORDS_PER_STEP = 512
 """Records of one campaign that are read at a time."""

@@ -7,6 +7,7 @@ last bit: so a long refit may begin in one way and go on in another.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 
 from foretell.evaluation.reading import Reader
@@ -18,9 +19,9 @@ from foretell.sim.replayer import COMPILED_DECISIONS, MANY_DECISIONS, refit_read
 logger = logging.getLogger("foretell.service")
 
 
-PLAIN_STEP, COMPILED_STEP = 12, 48
+PLAIN_STEP, COMPILED_STEP = 8, 32
 """Decisions that are read before others get their turn, where requests are served."""
-LARGE_STEP = 2000
+LARGE_STEP = 1000
 """Decisions that are read at a time where none are: a step of few takes longer for each."""
 
 
@@ -69,3 +70,4 @@ class RefitReading:
             self._look_at.clear()
         if self._reader is not None:
             self._look_at.clear()
+            gc.freeze()  # what compiles stays: a search for garbage in it stops all for 0.2 s

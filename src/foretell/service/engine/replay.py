@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from foretell.service.engine.history_reader import read_histories
 from foretell.service.engine.refit_reading import RefitReading
-from foretell.service.engine.turns import Progress, Turns, no_progress
+from foretell.service.engine.turns import Progress, Turns, in_thread_if_large, no_progress
 from foretell.service.log.errors import Damaged
 from foretell.service.log.protocol import LogReader
 from foretell.service.model.campaign import NOTHING, Campaign, Needs
@@ -78,16 +78,25 @@ async def prefetch(campaign: Campaign, records: Sequence[Record], log: LogReader
 
 
 async def catch_up(
-    campaign: Campaign, number: int, until: int, log: LogReader, progress: Progress = no_progress
+    campaign: Campaign,
+    number: int,
+    until: int,
+    log: LogReader,
+    progress: Progress = no_progress,
+    *,
+    served: bool = False,
 ) -> None:
-    """Bring a campaign up to a seq; no configuration up to there is of another policy."""
+    """Bring a campaign up to a seq; no configuration up to there is of another policy.
+
+    `served` is whether requests are served meanwhile.
+    """
     turns = Turns()
     while True:
         records = await log.records(campaign.position - 1, until, RECORDS_PER_STEP, number)
         await prefetch(campaign, records, log)
         for record in records:
             await fold(campaign, record, log)
-            await turns.pause()
+            await (turns.rest() if served else turns.pause())
         progress(len(records))
         if len(records) < RECORDS_PER_STEP:
             break
@@ -120,7 +129,8 @@ async def refit_from_log(
         after = found[-1].number
         await refit.compile_if_long()
         await (turns.rest() if served else turns.pause())
-    campaign.end_refit(position, await log.count_feedback(number, position) - read)
+    parked = await log.count_feedback(number, position) - read
+    await in_thread_if_large(campaign.decided, campaign.end_refit, position, parked)
     return campaign
 
 

@@ -169,7 +169,7 @@ class Configured(LogEvent, frozen=True, tag=0):
     """With a refit: evidence from before that still holds."""
 
 
-class Decided(LogEvent, frozen=True, tag=1):
+class Decided(LogEvent, frozen=True, tag=1, gc=False):
     """An action was chosen. The seq of the record is the number of the decision."""
 
     config: int
@@ -197,7 +197,7 @@ class Decided(LogEvent, frozen=True, tag=1):
         return MODES[self.mode_index]
 
 
-class Feedback(LogEvent, frozen=True, tag=2):
+class Feedback(LogEvent, frozen=True, tag=2, gc=False):
     """Something was observed of a decision, or corrected, or the decision was never shown."""
 
     config: int

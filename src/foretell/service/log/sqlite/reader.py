@@ -210,7 +210,7 @@ class RecordReader:
 
     def _read_in_order(self, after: int, count: int) -> list[Record]:
         """Return records after one, from one link that was kept to another, in one snapshot."""
-        limit = (count // LINK_EVERY + 2) * LINK_EVERY
+        limit = (-(-count // LINK_EVERY) + 1) * LINK_EVERY
         connection = self._source.reader
         with self._errors_wrapped(), connection:
             copied = read_copied_streams(connection)
