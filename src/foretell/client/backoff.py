@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import time
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from foretell.client.calls import CallResult, NoAnswer, trouble
 
@@ -35,6 +34,8 @@ def retry_after(result: CallResult) -> float:
 
 
 def _seconds_until(date: str) -> float:
+    from email.utils import parsedate_to_datetime  # seldom needed, and slow to import
+
     moment = parsedate_to_datetime(date)
     return (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
 
