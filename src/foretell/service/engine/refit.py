@@ -58,7 +58,7 @@ async def refit(
             now = log.head()  # what is above it may be under way, and cannot be read yet
             if (await configurations_of(log, number))[-1][1].version != version:
                 return False
-            await catch_up(campaign, number, now, log, served=True)
+            await catch_up(campaign, number, now, log)
             left = log.now() - now
             if left < FEW or left > behind / 2:
                 break  # records come as fast as they are read: the fold reads the rest

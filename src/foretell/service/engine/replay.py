@@ -78,25 +78,16 @@ async def prefetch(campaign: Campaign, records: Sequence[Record], log: LogReader
 
 
 async def catch_up(
-    campaign: Campaign,
-    number: int,
-    until: int,
-    log: LogReader,
-    progress: Progress = no_progress,
-    *,
-    served: bool = False,
+    campaign: Campaign, number: int, until: int, log: LogReader, progress: Progress = no_progress
 ) -> None:
-    """Bring a campaign up to a seq; no configuration up to there is of another policy.
-
-    `served` is whether requests are served meanwhile.
-    """
+    """Bring a campaign up to a seq; no configuration up to there is of another policy."""
     turns = Turns()
     while True:
         records = await log.records(campaign.position - 1, until, RECORDS_PER_STEP, number)
         await prefetch(campaign, records, log)
         for record in records:
             await fold(campaign, record, log)
-            await (turns.rest() if served else turns.pause())
+            await turns.pause()
         progress(len(records))
         if len(records) < RECORDS_PER_STEP:
             break
