@@ -199,8 +199,9 @@ class Campaign(Learner):
     def _at_hand(self, number: int) -> Running | None:
         running = self.cache.find(number)
         if running is None:
-            awaited = (one for one in self._next if one is not None and one.number == number)
-            running = next(awaited, None)
+            for awaited in self._next:
+                if awaited is not None and awaited.number == number:
+                    return awaited
         return running
 
     def _at_cursor(self, stage: int) -> Running | None:

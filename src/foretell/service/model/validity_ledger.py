@@ -29,6 +29,8 @@ OVERDUE = 14.0
 """Rewards expected since the last one, from which on their absence is no chance: one in 10⁶."""
 HELD = 256
 """Settled rewards that are held at most."""
+WEIGHED_TOGETHER = 4
+"""Batches of the test that are weighed at a time, which takes hardly longer than one alone."""
 _VERDICTS = (
     ("doubtful_at", WITHIN, math.log(DOUBTFUL)),
     ("misleading_at", WITHIN, math.log(MISLEADING)),
@@ -44,7 +46,7 @@ class ValidityLedger:
 
     def __init__(self, actions: int, signals: int) -> None:
         """Begin without rewards."""
-        self.test = SignalTest(actions, signals)
+        self._test = SignalTest(actions, signals)
         self.held: list[tuple[int, int, float]] = []
         """Action, signal and reward of decisions that closed since the last reward came."""
         self.expected = 0.0
@@ -65,6 +67,12 @@ class ValidityLedger:
         """Whether what came is taken in order, during a refit."""
 
     @property
+    def test(self) -> SignalTest:
+        """The test, with all that was entered."""
+        self._weigh()
+        return self._test
+
+    @property
     def usual_pause(self) -> int:
         """The longest pause between rewards that is nothing to speak of, in microseconds."""
         return self.rewards.usual
@@ -78,7 +86,7 @@ class ValidityLedger:
             self._order.settle(now, action, signal, reward, silent=silent)
             return
         self.closed += silent
-        count, total = self.test.total[signal].tolist()
+        count, total = self._test.total[signal].tolist()
         self.expected += total / max(1.0, count)
         if self._overdue(now):
             self.left_out += len(self.held) + 1
@@ -114,15 +122,18 @@ class ValidityLedger:
         return self.expected > OVERDUE and now - self.rewards.last > self.usual_pause
 
     def _enter_held(self, now: int) -> None:
-        """Enter what is held into the test; in a refit it is weighed later, with more of it."""
-        self._filled += [now] * self.test.fill(self.held)
+        """Enter what is held into the test, which is weighed later, with more of it."""
+        self._filled += [now] * self._test.fill(self.held)
         self.held.clear()
-        if self._filled and not self._replaying:
+        if len(self._filled) >= WEIGHED_TOGETHER and not self._replaying:
             self._weigh()
 
     def _weigh(self) -> None:
-        """Weigh what was entered, and note when the evidence reached a verdict."""
-        for now, peak in zip(self._filled, self.test.weigh(), strict=True):
+        """Weigh what was entered, and note when the evidence reached a verdict.
+
+        Whoever looks at the evidence lets it be weighed first: when that is makes no difference.
+        """
+        for now, peak in zip(self._filled, self._test.weigh(), strict=True):
             for name, kind, level in _VERDICTS:
                 if getattr(self, name) < 0 and peak[kind] >= level:
                     setattr(self, name, now)
@@ -166,12 +177,13 @@ class ValidityLedger:
 
     def copy(self) -> ValidityLedger:
         """Return a copy, which stays as it is while this goes on."""
-        copied = ValidityLedger(self.test.actions, self.test.signals)
+        copied = ValidityLedger(self._test.actions, self._test.signals)
         copied.restore(self.arrays())
         return copied
 
     def arrays(self) -> dict[str, Floats | Ints]:
         """Return all that is known, by name."""
+        test = self.test.arrays()
         numbers = [getattr(self, name) for name in _NUMBERS]
         pauses = self.rewards.numbers() + self.signals.numbers()
         return {
@@ -179,7 +191,7 @@ class ValidityLedger:
             "pauses": np.array(pauses, np.int64),
             "expected": np.array([self.expected]),
             "held": np.array(self.held, np.float64).reshape(-1, 3),
-            **self.test.arrays(),
+            **test,
         }
 
     def restore(self, arrays: dict[str, Floats | Ints]) -> None:
