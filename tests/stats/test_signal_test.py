@@ -123,7 +123,7 @@ def test_batches_that_are_weighed_together_give_the_bytes_of_one_by_one(
         zip(
             rng.integers(actions, size=2500).tolist(),
             rng.integers(signals, size=2500).tolist(),
-            (rng.integers(GRAIN, size=2500) / GRAIN).tolist(),
+            (rng.integers(int(GRAIN), size=2500) / GRAIN).tolist(),
             strict=True,
         )
     )
