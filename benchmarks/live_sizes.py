@@ -220,6 +220,7 @@ async def _records(kind: str) -> dict[str, float]:
             asked = [engine.decide("c", protocol.DecisionRequest()) for _ in range(1000)]
             answers = [answer for answer, _ in await asyncio.gather(*asked)]
             await engine.batch(list(_feedback(rng, first, answers)))
+        await asyncio.sleep(2.0)  # until every window is due: what the fold takes is not counted
         await engine.settled()
         log, position = engine.runtime.log, engine.runtime.log.now()
         config = (await configurations_of(log, 1))[-1][1].config

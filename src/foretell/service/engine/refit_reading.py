@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import sys
 
 from foretell.evaluation.reading import Reader
 from foretell.service.model.campaign import Campaign
@@ -18,7 +19,7 @@ from foretell.sim.replayer import COMPILED_DECISIONS, MANY_DECISIONS, refit_read
 
 logger = logging.getLogger("foretell.service")
 
-
+COMPILER = "numba"
 PLAIN_STEP, COMPILED_STEP = 8, 32
 """Decisions that are read before others get their turn, where requests are served."""
 LARGE_STEP = 1000
@@ -61,7 +62,7 @@ class RefitReading:
         """Let the policy read compiled from now on, where numba is installed and it pays."""
         if not self._look_at or self._campaign.decided < self._look_at[0]:
             return
-        decisions = self._look_at.pop(0)
+        decisions, loaded = self._look_at.pop(0), COMPILER in sys.modules
         try:
             state = self._campaign.state
             self._reader = await asyncio.to_thread(refit_reader, state, decisions)
@@ -70,4 +71,5 @@ class RefitReading:
             self._look_at.clear()
         if self._reader is not None:
             self._look_at.clear()
-            gc.freeze()  # what compiles stays: a search for garbage in it stops all for 0.2 s
+            if not loaded:
+                gc.freeze()  # it stays: a search for garbage in it stops everything for 0.2 s
