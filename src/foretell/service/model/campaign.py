@@ -261,10 +261,14 @@ class Campaign(Learner):
         known: _View | None = running.view
         return self._view(running) if known is None else known
 
+    def _counts_nothing(self, rank: int) -> bool:
+        """Return whether nothing counts of a decision, whatever came: its first window is open."""
+        return rank >= self.cursors[0] and self.rules.stages[0].waits
+
     def _view(self, running: Running) -> _View:
         rank = running.rank
-        if rank >= self.cursors[0] and self._unseen is not None and self.rules.stages[0].waits:
-            return self._unseen  # whatever has come, nothing counts before the first window closes
+        if self._unseen is not None and self._counts_nothing(rank):
+            return self._unseen
         closed = tuple([rank < cursor for cursor in self.cursors])
         outcome = running.outcome(closed)
         counted = self.counted(running, outcome)
