@@ -59,6 +59,7 @@ async def refit(
             if (await configurations_of(log, number))[-1][1].version != version:
                 return False
             await catch_up(campaign, number, now, log)
+            await asyncio.sleep(0)  # what follows gets a turn of its own
             left = log.now() - now
             if left < FEW or left > behind / 2:
                 break  # records come as fast as they are read: the fold reads the rest

@@ -107,10 +107,12 @@ async def refit_from_log(
 
     `served` is whether requests are served meanwhile.
     """
+    turns = Turns()
     campaign = Campaign(config)
+    await turns.pause()
     await read_histories(log, number, campaign, progress, served=served)
     refit = RefitReading(campaign, position, served=served)
-    after, read, turns = 0, 0, Turns()
+    after, read = 0, 0
     while found := await log.decisions_after(number, after, refit.step):
         found = [records for records in found if records.number < position]
         if not found:
