@@ -14,14 +14,16 @@ from pathlib import Path
 import click
 import pytest
 
-from foretell.cli import COMMANDS, cli
+from foretell.cli import cli
+from foretell.cli.commands import COMMANDS
 from foretell.studies.paper import LONG, STUDIES
 from tests.cli import in_process
 from tests.service.server_process import foretell
 
 LEAN = """
 import sys, click
-from foretell.cli import COMMANDS, cli
+from foretell.cli import cli
+from foretell.cli.commands import COMMANDS
 for name in COMMANDS:
     cli.get_command(click.Context(cli), name)
 heavy = {"apsw", "httpx2", "rich", "starlette", "uvicorn"} & set(sys.modules)
@@ -29,7 +31,8 @@ print(",".join(sorted(heavy)))
 """
 HELP = """
 import sys
-from foretell.cli import COMMANDS, main
+from foretell.cli import main
+from foretell.cli.commands import COMMANDS
 sys.argv = ["foretell", "--help"]
 main()
 print([one.module for one in COMMANDS.values() if f"foretell.cli.{one.module}" in sys.modules])
