@@ -8,6 +8,7 @@ process, or of the event loop's thread where others wait for its turn: the machi
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import random
 import statistics
@@ -26,15 +27,25 @@ from msgspec import Raw
 from benchmarks.measure import BenchmarkResult
 from foretell import protocol
 from foretell.service.engine import Engine
-from foretell.service.engine.replay import configurations_of, fold, prefetch, refit_from_log
+from foretell.service.engine.replay import (
+    close_windows,
+    configurations_of,
+    fold,
+    prefetch,
+    refit_from_log,
+)
 from foretell.service.model.campaign import Campaign
+from foretell.service.model.events import stamp
 from foretell.service.server import SWITCH_SECONDS
 from foretell.sim.replayer import MANY_DECISIONS, refit_reader
 
 TURNS, DECISIONS = 5, 200
-READ = 20_000
+READ = 60_000
 """Decisions of the log that is read again, with their feedback."""
-FOLDED = 4000
+FOLDED = 10_000
+"""Records that are folded, and then every window of theirs is closed."""
+PAUSE_SECONDS = 0.002
+"""Pause between two decisions whose latency is measured."""
 BATCH = 2000
 KEY = "ftk_the-key-of-the-benchmark"
 
@@ -56,6 +67,9 @@ def live_sizes() -> BenchmarkResult:
         result.at_most(f"longest turn of the event loop: {what}", held, 2, " ms")
     found = _measured("records", "compiled")
     result.at_most("refit, nsd-adaptive, CPU a record", found["refit"], 8, " µs")
+    plain = _measured("records", "plain")
+    what = "refit, nsd-adaptive, without numba, CPU a record"
+    result.add(what, f"{plain['refit']:.3g} µs", plain["refit"])
     result.at_most("fold of new records, nsd-adaptive, CPU a record", found["fold"], 60, " µs")
     what = "p99 of decisions of another campaign during a refit, over that without one"
     result.at_most(what, found["slower"], 2.0)
@@ -197,18 +211,22 @@ async def _records(kind: str) -> dict[str, float]:
     """Return the microseconds of CPU that a record takes in a refit, and in the fold."""
     rng = random.Random(1)  # noqa: S311  (not for secrets)
     windows = {"signal_window": 1.0, "reward_window": 1.5}
+    if kind == "plain":
+        modules: dict[str, Any] = sys.modules
+        modules["numba"] = None  # as if it were not installed
     async with _engine(kind) as engine:
         await engine.create(_campaign("c", 5, 3, policy="uniform", **windows))
         for first in range(0, READ, 1000):
             asked = [engine.decide("c", protocol.DecisionRequest()) for _ in range(1000)]
             answers = [answer for answer, _ in await asyncio.gather(*asked)]
             await engine.batch(list(_feedback(rng, first, answers)))
+        await asyncio.sleep(2.0)  # until every window is due: what the fold takes is not counted
         await engine.settled()
         log, position = engine.runtime.log, engine.runtime.log.now()
         config = (await configurations_of(log, 1))[-1][1].config
         config = msgspec.structs.replace(config, policy="nsd-adaptive")
         counts = engine.runtime.by_name["c"].campaign.counters.counts
-        refit_reader(Campaign(config).state, MANY_DECISIONS)  # it is compiled, and kept on disk
+        refit_reader(Campaign(config).state, MANY_DECISIONS)  # if at all, it is compiled now
         spent = time.process_time()
         await refit_from_log(log, 1, config, position)
         refit = 1e6 * (time.process_time() - spent) / sum(counts[:3])
@@ -221,6 +239,7 @@ async def _records(kind: str) -> dict[str, float]:
             await prefetch(campaign, some, log)
             for record in some:
                 await fold(campaign, record, log)
+        await close_windows(campaign, 1, stamp(records[-1].recorded_at + 10_000_000), log)
         folded = 1e6 * (time.process_time() - spent) / len(records)
         return {"refit": refit, "fold": folded, "slower": await _slower(engine)}
 
@@ -228,8 +247,10 @@ async def _records(kind: str) -> dict[str, float]:
 async def _slower(engine: Engine) -> float:
     """Return the p99 of decisions of another campaign during a refit over that without one."""
     await engine.create(_campaign("other", 5, 3))
+    gc.freeze()  # as the server does when it has started
 
     async def decide() -> float:
+        await asyncio.sleep(PAUSE_SECONDS)
         began = time.perf_counter()
         await engine.decide("other", protocol.DecisionRequest())
         return time.perf_counter() - began

@@ -11,19 +11,32 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import click
 import pytest
 
 from foretell.cli import cli
+from foretell.cli.commands import COMMANDS
 from foretell.studies.paper import LONG, STUDIES
 from foretell.theory import Setting, lower_bound, switching_bound, theorem_window
 from tests.cli import in_process
 from tests.service.server_process import foretell
 
 LEAN = """
-import sys
-import foretell.cli
+import sys, click
+from foretell.cli import cli
+from foretell.cli.commands import COMMANDS
+for name in COMMANDS:
+    cli.get_command(click.Context(cli), name)
 heavy = {"apsw", "httpx2", "rich", "starlette", "uvicorn"} & set(sys.modules)
 print(",".join(sorted(heavy)))
+"""
+HELP = """
+import sys
+from foretell.cli import main
+from foretell.cli.commands import COMMANDS
+sys.argv = ["foretell", "--help"]
+main()
+print([one.module for one in COMMANDS.values() if f"foretell.cli.{one.module}" in sys.modules])
 """
 EXTRAS = {
     "apsw", "duckdb", "httptools", "httpx2", "jinja2", "llvmlite", "matplotlib", "numba",
@@ -50,13 +63,22 @@ main()
 def test_every_command_has_help() -> None:
     shown = foretell("--help")
     assert shown.returncode == 0
-    for name, command in cli.commands.items():
+    for name, known in COMMANDS.items():
         assert name in shown.stdout
-        assert command.help
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        assert command.name == name
+        paragraph, *_ = (command.help or "").split("\n\n")
+        assert " ".join(paragraph.split()) == known.begins
+
+
+def test_a_list_of_commands_imports_none_of_them() -> None:
+    done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_help_needs_no_extra() -> None:
-    commands = [(), *((name,) for name in cli.commands), ("keys", "make")]
+    commands = [(), *((name,) for name in COMMANDS), ("keys", "make")]
     code = BARE.format(extras=EXTRAS, commands=commands)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from foretell.stats.signal_test import BATCH, POOLED, WITHIN, SignalTest
+from foretell.types import GRAIN
 from tests.reference.signal_evidence import Entry, evidence
 
 
@@ -110,3 +111,30 @@ def test_a_new_action_changes_no_evidence_and_a_copy_goes_on_alike() -> None:
     }
     assert test.clock[0] == 2 * 310 + 1
     assert test.clock[1] % BATCH == 0
+
+
+@pytest.mark.parametrize(("actions", "signals"), [(1, 2), (3, 2), (12, 9), (40, 20)])
+def test_batches_that_are_weighed_together_give_the_bytes_of_one_by_one(
+    actions: int, signals: int
+) -> None:
+    """Also across the ends of periods, and whatever number comes at a time."""
+    rng = np.random.default_rng(actions)
+    entries = list(
+        zip(
+            rng.integers(actions, size=2500).tolist(),
+            rng.integers(signals, size=2500).tolist(),
+            (rng.integers(int(GRAIN), size=2500) / GRAIN).tolist(),
+            strict=True,
+        )
+    )
+    alone, together = SignalTest(actions, signals), SignalTest(actions, signals)
+    peaks = [alone.peak.tobytes() for entry in entries if alone.enter([entry])]
+    filled = [together.fill(entries[first : first + 37]) for first in range(0, 1110, 37)]
+    found = together.weigh()
+    filled.append(together.fill(entries[1110:]))
+    found += together.weigh()
+    assert len(found) == sum(filled) == 2500 // BATCH
+    assert [one.tobytes() for one in found] == peaks
+    assert {name: array.tobytes() for name, array in together.arrays().items()} == {
+        name: array.tobytes() for name, array in alone.arrays().items()
+    }

@@ -7,54 +7,15 @@ import warnings
 
 import click
 
-from foretell.cli.archive import archive
-from foretell.cli.backup import backup, restore
-from foretell.cli.bounds import bounds
-from foretell.cli.completion import PROGRAM, completion
-from foretell.cli.copy import copy
-from foretell.cli.demo_live import demo_live
-from foretell.cli.evaluate import evaluate
-from foretell.cli.feedback import feedback
-from foretell.cli.import_history import import_history
-from foretell.cli.keys import keys
-from foretell.cli.leaderboard import leaderboard
-from foretell.cli.lists import list_policies, list_scenarios, version
-from foretell.cli.reproduce import reproduce, run_study
-from foretell.cli.serve import serve
-from foretell.cli.traffic import simulate_traffic
-from foretell.cli.verify import verify
+from foretell.cli.commands import LazyGroup
+from foretell.cli.completion import PROGRAM
 from foretell.errors import ForetellError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="foretell", message="%(version)s")
 def cli() -> None:
     """Decide now, on outcomes known only much later, in a world that keeps changing."""
-
-
-for command in (
-    reproduce,
-    run_study,
-    leaderboard,
-    bounds,
-    evaluate,
-    import_history,
-    feedback,
-    list_policies,
-    list_scenarios,
-    serve,
-    keys,
-    verify,
-    backup,
-    restore,
-    copy,
-    archive,
-    simulate_traffic,
-    demo_live,
-    completion,
-    version,
-):
-    cli.add_command(command)
 
 
 def main() -> None:

@@ -6,22 +6,20 @@ that clients which failed together do not come back together.
 
 from __future__ import annotations
 
-import random
 import time
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from foretell.client.calls import CallResult, NoAnswer, trouble
 
 MAX_RETRY_AFTER = 600.0
 """No `Retry-After` is obeyed for longer than so many seconds."""
 
-_draw = random.SystemRandom().uniform
-
 
 def backoff(tries: int, first: float, longest: float) -> float:
     """Draw the wait after `tries` failed tries: up to `first`, then twice that, up to `longest`."""
-    return _draw(0.0, min(longest, first * 2 ** min(tries - 1, 60)))
+    from random import SystemRandom  # slow to import, and needed only when something has failed
+
+    return SystemRandom().uniform(0.0, min(longest, first * 2 ** min(tries - 1, 60)))
 
 
 def retry_after(result: CallResult) -> float:
@@ -35,6 +33,8 @@ def retry_after(result: CallResult) -> float:
 
 
 def _seconds_until(date: str) -> float:
+    from email.utils import parsedate_to_datetime  # seldom needed, and slow to import
+
     moment = parsedate_to_datetime(date)
     return (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import secrets
+import os
 import time
 from datetime import UTC, datetime
 
@@ -12,7 +12,7 @@ from foretell.errors import InvalidInput
 
 def new_id() -> str:
     """Return an id that nothing else has; ids sort by the time at which they were made."""
-    return f"{time.time_ns():016x}{secrets.token_hex(8)}"
+    return f"{time.time_ns():016x}{os.urandom(8).hex()}"
 
 
 def checked_text(what: str, value: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -42,6 +41,8 @@ def history_parts(rows: Iterable[AnyRow], history: str | None) -> list[HistoryPa
 
 def digest_of(rows: Iterable[HistoryRow]) -> str:
     """Return an id for some rows: the same rows have the same one."""
+    import hashlib  # slow to import, and of no use to whoever only decides
+
     digest = hashlib.sha256()
     for row in rows:
         digest.update(msgspec.json.encode(row) + b"\n")

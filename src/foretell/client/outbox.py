@@ -11,7 +11,7 @@ A client sends its own rows as they come. It sends rows of others up to a number
 
 from __future__ import annotations
 
-import secrets
+import os
 import sqlite3
 import threading
 import time
@@ -58,7 +58,7 @@ class Outbox:
     def __init__(self, path: str | None) -> None:
         """Open the file, or make it; None: keep the events in memory."""
         self._path = path
-        self._owner = secrets.token_hex(8)
+        self._owner = os.urandom(8).hex()
         self._lock = threading.Lock()
         with _opening, self._usable("opened", "name another file, or move this one away"):
             if path is not None:

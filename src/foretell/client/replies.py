@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,8 @@ from foretell.client.calls import HttpReply, NoAnswer, trouble
 from foretell.client.errors import ServiceUnavailable
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
 MAX_REPLY_BYTES = 16 * 2**20

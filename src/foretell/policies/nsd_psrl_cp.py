@@ -268,11 +268,11 @@ def _observe(state: NsdPsrlCpState, t: int, action: int, signal: int) -> None:
 @observe.register(RobustPsrlCpState)
 def _observe_robust(state: RobustPsrlCpState, t: int, action: int, signal: int) -> None:
     runs = state.base.runs
-    state.residual.open.seen[action, signal] += 1
+    state.residual.open.seen[action][signal] += 1
     if run_observe(runs, action, t, signal):
-        residual_close(state.residual, action, runs.start[action, 0])
+        residual_close(state.residual, action, runs.start[action][0])
         for each in range(runs.counts.shape[2]):
-            residual_keep(state.residual, action, each, runs.counts[action, 0, each])
+            residual_keep(state.residual, action, each, runs.counts[action][0][each])
     residual_update(state.residual, state.base.theta, action)
 
 
@@ -319,7 +319,7 @@ def _unwait(
 
 @elapse.register(RobustPsrlCpState)
 def _elapse_robust(state: RobustPsrlCpState, now: int) -> None:
-    elapse(state.base, now)
+    open_elapse(state.base.open, now)
 
 
 @wait.register(RobustPsrlCpState)

@@ -41,7 +41,9 @@ SHORTEST = 200
 PER_ACTION = 50
 """Rewards of the first period for each action."""
 BATCH = 25
-"""Rewards that are weighed at a time: periods end with a batch."""
+"""Rewards that are weighed together: periods end with a batch."""
+MOST_WEIGHED = 100_000
+"""Rewards times actions that are weighed at a time, about: a batch is never cut."""
 WITHIN, POOLED = 0, 1
 
 
@@ -69,6 +71,10 @@ class SignalTest:
     """(BATCH, 3): action, signal and reward of those that wait to be weighed."""
     clock: Ints = field(init=False)
     """(2,): rewards so far, and how many there are when this period ends."""
+    _full: list[tuple[Floats, Floats]] = field(init=False, default_factory=list)
+    """Batches that wait to be weighed, each with what `total` was after it."""
+    _peaks: list[Floats] = field(init=False, default_factory=list)
+    """What `peak` was after each batch that was weighed, since somebody asked."""
 
     def __post_init__(self) -> None:
         """Begin without rewards."""
@@ -87,7 +93,11 @@ class SignalTest:
 
         A reward, in [0, 1], is weighed with `BATCH` at a time, to the same result as one by one.
         """
-        taken, weighed = 0, False
+        return bool(self.fill(rewards) and self.weigh())
+
+    def fill(self, rewards: Sequence[tuple[int, int, float]]) -> int:
+        """Take in rewards without weighing them; return how many batches have become full."""
+        taken, full = 0, 0
         while taken < len(rewards):
             waiting = int(self.clock[0]) % BATCH
             some = rewards[taken : taken + BATCH - waiting]
@@ -95,44 +105,60 @@ class SignalTest:
             self.clock[0] += len(some)
             taken += len(some)
             if waiting + len(some) == BATCH:
-                weighed = True
-                self._weigh()
-                self.peak = np.maximum(self.peak, self.log_evidence())
-                if self.clock[0] >= self.clock[1]:
-                    self._end_period()
-        return weighed
+                full += 1
+                self._fill_batch()
+        return full
 
-    def _weigh(self) -> None:
-        """Weigh the rewards in the queue, each predicted from all before it."""
-        action, signal = self.queue[:, :2].astype(np.int64).T
-        reward, each = self.queue[:, 2], np.arange(BATCH)
-        entries = np.zeros((BATCH, self.actions, 2))
-        entries[each, action, 0] = 1.0
-        entries[each, action, 1] = reward
-        before = self._before(action, signal, entries)
-        learned = self.learned[:, signal].swapaxes(0, 1) + before
-        everyone = learned.sum(axis=1)
-        own = learned[each, action]
-        shared = _predicted(everyone[:, None] - learned, 0.5)
-        shared[each, action] = _predicted(own, shared[each, action])
-        gains = _log_likelihood(shared, reward[:, None])
-        known = self.period[:, signal].sum(axis=0) + before.sum(axis=1)
-        growth = _log_best(known + np.stack([np.ones(BATCH), reward], 1)) - _log_best(known)
-        np.add.at(self.evidence.T, signal, gains - growth[:, None])
-        pooled = _log_likelihood(_predicted(everyone, 0.5), reward)
-        np.add.at(self.pooled, signal, pooled)
-        for counts in (self.learned, self.period):
-            np.add.at(counts, (action, signal), entries[each, action])
-        np.add.at(self.total, signal, entries[each, action])
+    def _fill_batch(self) -> None:
+        signal, reward = self.queue[:, 1].astype(np.int64), self.queue[:, 2]
+        np.add.at(self.total, signal, np.column_stack([np.ones(BATCH), reward]))
+        self._full.append((self.queue.copy(), self.total.copy()))
+        ends = self.clock[0] >= self.clock[1]
+        if ends or len(self._full) * BATCH * self.actions > MOST_WEIGHED:
+            self._weigh_full()
+        if ends:
+            self._end_period()
 
-    def _before(self, action: Ints, signal: Ints, entries: Floats) -> Floats:
-        """Return, for each reward in the queue, those of its signal before it, by action."""
-        running = np.zeros((self.signals, self.actions, 2))
-        before = np.empty_like(entries)
-        for index, (of, after) in enumerate(zip(action.tolist(), signal.tolist(), strict=True)):
-            before[index] = running[after]
-            running[after, of] += entries[index, of]
-        return before
+    def weigh(self) -> list[Floats]:
+        """Weigh the batches that are full; return what `peak` was after each, since last asked."""
+        if self._full:
+            self._weigh_full()
+        peaks, self._peaks = self._peaks, []
+        return peaks
+
+    def _weigh_full(self) -> None:
+        """Weigh the rewards of full batches, each predicted from all before it.
+
+        What is known before a batch, and the evidence after it, are sums in the order of rewards;
+        all the rest is found for many batches at once, as that takes hardly longer than for one.
+        """
+        rows, totals = (np.stack(one) for one in zip(*self._full, strict=True))
+        self._full.clear()
+        action, signal = rows[..., 0].astype(np.int64), rows[..., 1].astype(np.int64)
+        reward, entry = rows[..., 2], np.stack([np.ones(rows.shape[:2]), rows[..., 2]], axis=-1)
+        batch, each = np.arange(len(rows))[:, None], np.arange(BATCH)
+        learned = _known_before(self.learned, action, signal, entry)
+        period = _known_before(self.period, action, signal, entry)
+        before = _before(action, signal, entry, self.actions)
+        learned = learned[batch, :, signal] + before
+        everyone = learned.sum(axis=2)
+        own = learned[batch, each, action]
+        shared = _predicted(everyone[:, :, None] - learned, 0.5)
+        shared[batch, each, action] = _predicted(own, shared[batch, each, action])
+        predicted = np.concatenate([shared, _predicted(everyone, 0.5)[..., None]], axis=-1)
+        gains = _log_likelihood(predicted, reward[..., None])
+        known = period[batch, :, signal].sum(axis=2) + before.sum(axis=2)
+        without, best = _log_best(np.stack([known, known + entry]))
+        gains[..., :-1] -= (best - without)[..., None]
+        evidence = np.empty((len(rows), *self.evidence.shape))
+        pooled = np.empty((len(rows), self.signals))
+        for index, of in enumerate(signal):
+            np.add.at(self.evidence.T, of, gains[index, :, :-1])
+            np.add.at(self.pooled, of, gains[index, :, -1])
+            evidence[index], pooled[index] = self.evidence, self.pooled
+        for found in _log_evidence(evidence, pooled, totals):
+            self.peak = np.maximum(self.peak, found)
+            self._peaks.append(self.peak)
 
     def _end_period(self) -> None:
         self.information += compared(self.period)
@@ -151,11 +177,8 @@ class SignalTest:
 
     def log_evidence(self) -> Floats:
         """Return ln E within periods, and ln E of the pooled test."""
-        by_action = self.evidence.sum(axis=1)
-        largest = by_action.max()
-        within = largest + math.log(portable_exp(by_action - largest).mean())
-        pooled = self.pooled.sum() - _log_best(self.total).sum()
-        return np.array([within, pooled])
+        found: Floats = _log_evidence(self.evidence[None], self.pooled[None], self.total[None])[0]
+        return found
 
     def grow(self, actions: int, signals: int) -> None:
         """Make room for more actions or signals; a new action begins with the evidence so far."""
@@ -203,13 +226,45 @@ def compared(period: Floats) -> Floats:
     return own * (everyone - own) / everyone
 
 
+def _known_before(known: Floats, action: Ints, signal: Ints, entry: Floats) -> Floats:
+    """Add rewards to what is known, batch after batch; return what was known before each."""
+    before = np.empty((len(entry), *known.shape))
+    for index in range(len(entry)):
+        before[index] = known
+        np.add.at(known, (action[index], signal[index]), entry[index])
+    return before
+
+
+def _before(action: Ints, signal: Ints, entry: Floats, actions: int) -> Floats:
+    """Return, for each reward of a batch, those of its signal before it, by action.
+
+    Rewards are whole multiples of 1/GRAIN, and a batch has few: every sum is exact in any order.
+    """
+    batches = np.arange(len(entry))[:, None]
+    entries = np.zeros((*signal.shape, actions, 2))
+    entries[batches, np.arange(BATCH), action] = entry
+    earlier = np.tril(signal[:, :, None] == signal[:, None], -1).astype(np.float64)
+    before: Floats = (earlier @ entries.reshape(*signal.shape, -1)).reshape(entries.shape)
+    return before
+
+
+def _log_evidence(evidence: Floats, pooled: Floats, total: Floats) -> Floats:
+    """Return ln E within periods, and ln E of the pooled test, of several moments."""
+    by_action = evidence.sum(axis=2)
+    largest = by_action.max(axis=1)
+    means = portable_exp(by_action - largest[:, None]).mean(axis=1)
+    within = largest + [math.log(mean) for mean in means.tolist()]
+    return np.stack([within, pooled.sum(axis=1) - _log_best(total).sum(axis=1)], axis=1)
+
+
 def _predicted(known: Floats, centre: Floats | float) -> Floats:
     """Return the mean of (rewards, sum) on the last axis, with one more reward of `centre`."""
     return (known[..., 1] + centre) / (known[..., 0] + 1.0)
 
 
 def _log_likelihood(mean: Floats, reward: Floats) -> Floats:
-    return reward * portable_log(mean) + (1.0 - reward) * portable_log(1.0 - mean)
+    log_mean, log_rest = portable_log(np.stack([mean, 1.0 - mean]))  # one call for both
+    return reward * log_mean + (1.0 - reward) * log_rest
 
 
 def _log_best(known: Floats) -> Floats:

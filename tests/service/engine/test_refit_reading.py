@@ -36,7 +36,7 @@ def test_a_refit_that_is_compiled_on_its_way_comes_to_the_same_bytes(
     campaign = Campaign(config)
 
     async def read() -> RefitReading:
-        reading = RefitReading(campaign, position)
+        reading = RefitReading(campaign, position, served=True)
         for first in range(0, len(decisions), 50):
             reading.read(decisions[first : first + 50])
             await reading.compile_if_long()

@@ -11,6 +11,7 @@ import pytest
 from foretell.policies.registry import policy, start
 from foretell.policies.state import fingerprint
 from foretell.policies.verbs import credit, observe, play
+from foretell.service.model.campaign import Campaign
 from foretell.service.model.errors import Unusable
 from foretell.service.model.outcome import Closed, Outcome
 from foretell.service.model.running import Running
@@ -112,6 +113,7 @@ def test_counting_clicks_when_they_come_would_overstate_the_law(
         return outcome(running, (closed[0] or came, closed[1]))
 
     monkeypatch.setattr(Running, "outcome", at_once)
+    monkeypatch.setattr(Campaign, "_counts_nothing", lambda *_: False)
     with Served(tmp_path / "a.db") as served:
         assert worst(Early(served, "uniform", 0)) > FAR
 

@@ -74,6 +74,6 @@ def evidence_gain(
     gaussian: bool, segments: Segments, segment: int, theta: Rewards, signal: int, reward: float
 ) -> float:
     """Return by how much a reward raises ln E; neither its segment nor theta holds it yet."""
-    own = segments.grains[segment, signal] / GRAIN
-    gain = _log_fit(gaussian, reward, own, segments.received[segment, signal])
+    own = segments.grains[segment][signal] / GRAIN
+    gain = _log_fit(gaussian, reward, own, segments.received[segment][signal])
     return gain - log_best_gain(gaussian, theta, signal, reward)

@@ -78,24 +78,30 @@ def moving_credit(moving: MovingTheta, theta: Rewards, t: int, signal: int, rewa
     kept, fresh = 1.0, NONE
     if t >= runs.last[signal]:
         kept, fresh = age_runs(runs, signal, t)
+    weights, starts = runs.weight[signal], runs.start[signal]
+    sums, totals = runs.counts[signal], runs.totals[signal]
     older = 0.0
     fit = 0.0
+    younger = False
     grains = to_grains(reward)
     for index in range(runs.used[signal]):
-        weight = 1.0 - kept if index == fresh else kept * runs.weight[signal, index]
-        if runs.start[signal, index] <= t:
-            total = runs.counts[signal, index, 0] / GRAIN
+        weight = 1.0 - kept if index == fresh else kept * weights[index]
+        if starts[index] <= t:
+            received, total = sums[index][0], totals[index]
             older += weight
-            weight *= likelihood(moving.gaussian, reward, total, runs.totals[signal, index])
+            weight *= likelihood(moving.gaussian, reward, received / GRAIN, total)
             fit += weight
-            runs.counts[signal, index, 0] += grains
-            runs.totals[signal, index] += 1
-        runs.weight[signal, index] = weight
+            sums[index][0] = received + grains
+            totals[index] = total + 1
+        else:
+            younger = True
+        weights[index] = weight
     if older == 0.0:
         return
-    for index in range(runs.used[signal]):
-        if runs.start[signal, index] > t:
-            runs.weight[signal, index] *= fit / older
+    if younger:
+        for index in range(runs.used[signal]):
+            if starts[index] > t:
+                weights[index] *= fit / older
     best = log_best_gain(moving.gaussian, theta, signal, reward)
     moving.evidence[0] += math.log(fit / older) - best
     normalise_runs(runs, signal)

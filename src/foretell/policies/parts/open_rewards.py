@@ -173,10 +173,10 @@ def _raise_first(rewards: OpenRewards, level: int) -> None:
         other = target * CELLS + max(other, rewards.first[target]) % CELLS
         if other != column:
             for signal in range(len(rewards.typical)):
-                rewards.silent[signal, other] += rewards.silent[signal, column]
-                rewards.arrived[signal, other] += rewards.arrived[signal, column]
-                rewards.silent[signal, column] = 0
-                rewards.arrived[signal, column] = 0
+                rewards.silent[signal][other] += rewards.silent[signal][column]
+                rewards.arrived[signal][other] += rewards.arrived[signal][column]
+                rewards.silent[signal][column] = 0
+                rewards.arrived[signal][column] = 0
 
 
 @kernel
@@ -198,7 +198,7 @@ def open_count(
     tick = min(max(made - rewards.clock[ORIGIN], 0), rewards.clock[NOW])
     column = _cell_of(rewards, tick)
     if delay == SILENT:
-        rewards.silent[signal, column] += by
+        rewards.silent[signal][column] += by
     else:
-        rewards.arrived[signal, column] += by
+        rewards.arrived[signal][column] += by
         rewards.grains[signal] += by * to_grains(reward)

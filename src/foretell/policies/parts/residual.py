@@ -114,8 +114,8 @@ def _count(
     gain = evidence_gain(residual.gaussian, segments, segment, theta, signal, reward)
     residual.evidence[0] += gain
     residual.evidence[1] = max(residual.evidence[1], residual.evidence[0])
-    segments.received[segment, signal] += 1
-    segments.grains[segment, signal] += to_grains(reward)
+    segments.received[segment][signal] += 1
+    segments.grains[segment][signal] += to_grains(reward)
 
 
 @kernel
@@ -130,9 +130,9 @@ def residual_close(residual: Residual, action: int, first: int) -> None:
 def residual_keep(residual: Residual, action: int, signal: int, count: int) -> None:
     """Move signals from the segment just closed to the one that follows it."""
     segment = (residual.closed[0] - 1) % ARCHIVE
-    moved = min(count, residual.past.seen[segment, signal])
-    residual.past.seen[segment, signal] -= moved
-    residual.open.seen[action, signal] += moved
+    moved = min(count, residual.past.seen[segment][signal])
+    residual.past.seen[segment][signal] -= moved
+    residual.open.seen[action][signal] += moved
 
 
 @kernel
@@ -141,11 +141,11 @@ def _look(segments: Segments, segment: int, theta: Rewards) -> None:
     told = 0.0
     excess = 0.0
     for signal in range(segments.seen.shape[1]):
-        received = segments.received[segment, signal]
+        received = segments.received[segment][signal]
         if received > 0:
             mean = theta.grains[signal] / (GRAIN * max(1, theta.counts[signal]))
             told += received
-            excess += segments.grains[segment, signal] / GRAIN - received * mean
+            excess += segments.grains[segment][signal] / GRAIN - received * mean
     segments.told[segment] = told
     segments.excess[segment] = excess / max(1.0, told)
 
@@ -157,11 +157,11 @@ def _likeness(one: Segments, i: int, other: Segments, j: int) -> float:
     n = 0.5 * signals
     m = 0.5 * signals
     for signal in range(signals):
-        n += one.seen[i, signal]
-        m += other.seen[j, signal]
+        n += one.seen[i][signal]
+        m += other.seen[j][signal]
     distance = 0.0
     for signal in range(signals):
-        gap = (one.seen[i, signal] + 0.5) / n - (other.seen[j, signal] + 0.5) / m
+        gap = (one.seen[i][signal] + 0.5) / n - (other.seen[j][signal] + 0.5) / m
         distance += gap * gap
     width = ALIKE + 0.5 / n + 0.5 / m
     return math.exp(-0.5 * distance / width) * ALIKE / width
@@ -237,7 +237,7 @@ def _predict(residual: Residual, action: int, noise: float) -> None:
     precision = 1.0 / max(LEAST, spread)
     plays = 0.0
     for signal in range(residual.open.seen.shape[1]):
-        plays += residual.open.seen[action, signal]
+        plays += residual.open.seen[action][signal]
     own = told / noise
     total = precision * prior + own * residual.open.excess[action]
     residual.mean[action] = total / (precision + own)

@@ -161,71 +161,82 @@ def is_new(runs: RunLengths, action: int, index: int) -> bool:
 @kernel
 def _new_hypothesis(runs: RunLengths, action: int, start: int) -> int:
     """Make room for an empty hypothesis of weight 0, dropping the lightest if need be."""
-    index = runs.used[action]
+    weight, index = runs.weight[action], runs.used[action]
     if index < HYPOTHESES:
         runs.used[action] = index + 1
     else:
         index = 1
+        lightest = weight[1]
         for other in range(2, HYPOTHESES):
-            if runs.weight[action, other] < runs.weight[action, index]:
+            each = weight[other]
+            if each < lightest:
                 index = other
-    for signal in range(runs.counts.shape[2]):
-        runs.counts[action, index, signal] = 0
-    runs.totals[action, index] = 0
-    runs.start[action, index] = start
-    runs.weight[action, index] = 0.0
+                lightest = each
+    counts = runs.counts[action][index]
+    for signal in range(len(counts)):
+        counts[signal] = 0
+    runs.totals[action][index] = 0
+    runs.start[action][index] = start
+    weight[index] = 0.0
     return index
 
 
 @kernel
 def normalise_runs(runs: RunLengths, action: int) -> None:
     """Let the weights sum to 1, the heaviest first."""
+    weight, used = runs.weight[action], runs.used[action]
     mass = 0.0
     heaviest = 0
-    for index in range(runs.used[action]):
-        mass += runs.weight[action, index]
-        if runs.weight[action, index] > runs.weight[action, heaviest]:
+    largest = weight[0]
+    for index in range(used):
+        each = weight[index]
+        mass += each
+        if each > largest:
             heaviest = index
-    for index in range(runs.used[action]):
-        runs.weight[action, index] /= mass
+            largest = each
+    for index in range(used):
+        weight[index] /= mass
     if heaviest != 0:
         _swap(runs, action, heaviest)
 
 
 @kernel
 def _swap(runs: RunLengths, action: int, index: int) -> None:
-    weight = runs.weight[action, index]
-    runs.weight[action, index] = runs.weight[action, 0]
-    runs.weight[action, 0] = weight
-    total = runs.totals[action, index]
-    runs.totals[action, index] = runs.totals[action, 0]
-    runs.totals[action, 0] = total
-    start = runs.start[action, index]
-    runs.start[action, index] = runs.start[action, 0]
-    runs.start[action, 0] = start
-    for signal in range(runs.counts.shape[2]):
-        count = runs.counts[action, index, signal]
-        runs.counts[action, index, signal] = runs.counts[action, 0, signal]
-        runs.counts[action, 0, signal] = count
+    weights, totals, starts = runs.weight[action], runs.totals[action], runs.start[action]
+    weight = weights[index]
+    weights[index] = weights[0]
+    weights[0] = weight
+    total = totals[index]
+    totals[index] = totals[0]
+    totals[0] = total
+    start = starts[index]
+    starts[index] = starts[0]
+    starts[0] = start
+    one, other = runs.counts[action][index], runs.counts[action][0]
+    for signal in range(len(one)):
+        count = one[signal]
+        one[signal] = other[signal]
+        other[signal] = count
 
 
 @kernel
 def _move(runs: RunLengths, action: int, change: int, share: float) -> float:
     """Move a share of what is older than a change to "it changed then"; return what was older."""
+    weight, totals, start = runs.weight[action], runs.totals[action], runs.start[action]
     older = 0.0
     empty = NONE
     for index in range(runs.used[action]):
-        if runs.totals[action, index] == 0:
+        if totals[index] == 0:
             empty = index
-        elif runs.start[action, index] < change:
-            older += runs.weight[action, index]
-            runs.weight[action, index] *= 1.0 - share
+        elif start[index] < change:
+            older += weight[index]
+            weight[index] *= 1.0 - share
     if older == 0.0:
         return 0.0
     if empty == NONE:
         empty = _new_hypothesis(runs, action, change)
-    runs.start[action, empty] = change
-    runs.weight[action, empty] += share * older
+    start[empty] = change
+    weight[empty] += share * older
     normalise_runs(runs, action)
     return older
 
@@ -244,16 +255,22 @@ def _share_change(runs: RunLengths, action: int, change: int) -> None:
 
 
 @kernel
+def _younger(runs: RunLengths, action: int, than: int) -> float:
+    """Return how much the hypotheses weigh that begin after a round."""
+    weight, start = runs.weight[action], runs.start[action]
+    mass = 0.0
+    for index in range(runs.used[action]):
+        if start[index] > than:
+            mass += weight[index]
+    return mass
+
+
+@kernel
 def settle_runs(runs: RunLengths, action: int, t: int) -> bool:
     """Return whether the action is found to have changed, and learn from that."""
-    younger = 0.0
-    along = 0.0
-    for index in range(runs.used[action]):
-        if runs.start[action, index] > runs.found[action]:
-            younger += runs.weight[action, index]
-        if runs.start[action, index] >= runs.pending[action]:
-            along += runs.weight[action, index]
-    if runs.pending[action] != NONE:
+    pending = runs.pending[action]
+    if pending != NONE:
+        along = _younger(runs, action, pending - 1)
         if along < 1.0 - SURE:
             runs.tally[APART] += 1
             runs.pending[action] = NONE
@@ -262,10 +279,10 @@ def settle_runs(runs: RunLengths, action: int, t: int) -> bool:
         runs.tally[TOGETHER] += 1
         runs.pending[action] = NONE
     else:
-        if younger <= SURE:
+        if _younger(runs, action, runs.found[action]) <= SURE:
             return False
         runs.tally[CHANGES] += 1
-        _share_change(runs, action, runs.start[action, 0])
+        _share_change(runs, action, runs.start[action][0])
     runs.found[action] = t
     return True
 
@@ -282,7 +299,7 @@ def age_runs(runs: RunLengths, action: int, t: int) -> tuple[float, int]:
         runs.watched[0] += t - runs.last[action]
         runs.last[action] = t
     fresh = NONE
-    if runs.used[action] > 1 or runs.totals[action, 0] > 0:
+    if runs.used[action] > 1 or runs.totals[action][0] > 0:
         fresh = _new_hypothesis(runs, action, t)
     return kept, fresh
 
@@ -291,12 +308,13 @@ def age_runs(runs: RunLengths, action: int, t: int) -> tuple[float, int]:
 def run_observe(runs: RunLengths, action: int, t: int, signal: int) -> bool:
     """Learn a signal of round t; return whether the action is now found to have changed."""
     kept, fresh = age_runs(runs, action, t)
+    weights, counts, totals = runs.weight[action], runs.counts[action], runs.totals[action]
     half = 0.5 * runs.counts.shape[2]
     for index in range(runs.used[action]):
-        predicted = (runs.counts[action, index, signal] + 0.5) / (runs.totals[action, index] + half)
-        weight = 1.0 - kept if index == fresh else kept * runs.weight[action, index]
-        runs.weight[action, index] = weight * predicted
-        runs.counts[action, index, signal] += 1
-        runs.totals[action, index] += 1
+        count, total = counts[index][signal], totals[index]
+        weight = 1.0 - kept if index == fresh else kept * weights[index]
+        weights[index] = weight * ((count + 0.5) / (total + half))
+        counts[index][signal] = count + 1
+        totals[index] = total + 1
     normalise_runs(runs, action)
     return settle_runs(runs, action, t)

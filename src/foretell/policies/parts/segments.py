@@ -76,9 +76,9 @@ def close_segment(opened: Segments, past: Segments, segment: int, action: int, f
     opened.told[action] = 0.0
     opened.excess[action] = 0.0
     for signal in range(opened.seen.shape[1]):
-        past.seen[segment, signal] = opened.seen[action, signal]
-        past.received[segment, signal] = opened.received[action, signal]
-        past.grains[segment, signal] = opened.grains[action, signal]
-        opened.seen[action, signal] = 0
-        opened.received[action, signal] = 0
-        opened.grains[action, signal] = 0
+        past.seen[segment][signal] = opened.seen[action][signal]
+        past.received[segment][signal] = opened.received[action][signal]
+        past.grains[segment][signal] = opened.grains[action][signal]
+        opened.seen[action][signal] = 0
+        opened.received[action][signal] = 0
+        opened.grains[action][signal] = 0

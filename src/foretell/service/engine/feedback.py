@@ -5,10 +5,8 @@ Nothing here changes a campaign: that is the fold's.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from itertools import compress
-from time import perf_counter
 from typing import TypeVar
 
 import msgspec
@@ -28,8 +26,6 @@ from foretell.service.model.errors import Forbidden, NotFound, RequestProblem, U
 from foretell.service.model.events import moment
 from foretell.service.model.feedback import AnyReport, event_id_in, feedback_event
 
-LONG_TURN_SECONDS = 0.002
-"""Reading the events of a batch for longer than this, other requests get their turn."""
 _ITEM = msgspec.json.Decoder(protocol.FeedbackItem)
 
 Done = TypeVar("Done")
@@ -57,25 +53,22 @@ class FeedbackIntake:
         """Take in many events, each for itself; of one campaign alone where it is named."""
         self.runtime.check_open()
         parsed: list[AboutDecision | protocol.Receipt] = []
-        turn = perf_counter()
+        turns = Turns()
         for raw in items:
             parsed.append(_attempt(self._read_item, raw, own))
-            if perf_counter() - turn > LONG_TURN_SECONDS:
-                await asyncio.sleep(0)
-                turn = perf_counter()
+            await turns.pause()
         sound = [feedback for feedback in parsed if isinstance(feedback, AboutDecision)]
         self.runtime.check_open()
-        taken = [
-            protocol.Receipt("rejected", detail=str(one))
-            if isinstance(one, RequestProblem)
-            else one
-            for one in await self._take_in(sound)
-        ]
-        receipts = iter(taken)
-        results = [one if isinstance(one, protocol.Receipt) else next(receipts) for one in parsed]
-        for raw, receipt in zip(items, results, strict=True):
+        taken = iter(await self._take_in(sound))
+        results: list[protocol.Receipt] = []
+        for raw, read in zip(items, parsed, strict=True):
+            receipt = read if isinstance(read, protocol.Receipt) else next(taken)
+            if isinstance(receipt, RequestProblem):
+                receipt = protocol.Receipt("rejected", detail=str(receipt))
             if receipt.status == "rejected":
                 receipt.event_id = event_id_in(raw)
+            results.append(receipt)
+            await turns.pause()
         return results
 
     def _read_item(self, raw: Raw, own: str | None) -> AboutDecision:
@@ -120,8 +113,8 @@ class FeedbackIntake:
     ) -> list[protocol.Receipt | RequestProblem]:
         """Write feedback, and say what became of each; what there is no room for is a problem."""
         log = self.runtime.log
-        waiting = await Waiting.find(feedback, log)
         turns = Turns()
+        waiting = await Waiting.find(feedback, log, turns)
         written: list[Written | None] = [None] * len(feedback)
         try:
             if any(waiting.parked):

@@ -25,7 +25,7 @@ from foretell.service.engine.replay import (
 )
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.shared_fold import SharedFold
-from foretell.service.engine.turns import in_thread_if_large
+from foretell.service.engine.turns import LONG_TURN_SECONDS, in_thread_if_large
 from foretell.service.engine.waiting import archived_among
 from foretell.service.log.errors import Damaged, LogClosed, StatesDiffer
 from foretell.service.log.protocol import SavedState, Tail
@@ -36,15 +36,13 @@ from foretell.service.model.snapshot import next_on_grid, pack, state_version
 
 logger = logging.getLogger("foretell.service")
 
-LONG_TURN_SECONDS = 0.002
-"""After so long other work gets its turn."""
 BUSY_SECONDS = 0.001
 """Where others take longer than this for their turn, requests are waiting."""
 REST_FACTOR = 3
 """The fold then rests for so many times the time of its own turn."""
 BEHIND_SECONDS = 0.5
 """A fold that has not come to the end of what it read after so long is behind: no more rests."""
-RECORDS_PER_READ = 64
+RECORDS_PER_READ = 32
 """Records whose decisions are read in one go."""
 RECORDS_PER_STEP = 512
 """Records of one campaign that are read at a time."""
@@ -252,7 +250,9 @@ class Fold:
         assert event.refit_from is not None  # noqa: S101  (that is what makes it a refit)
         campaign = self.runtime.refits.pop(number, None)
         if campaign is None or campaign.last_refit.position != event.refit_from:
-            campaign = await refit_from_log(log, number, event.config, event.refit_from)
+            campaign = await refit_from_log(
+                log, number, event.config, event.refit_from, served=True
+            )
         await catch_up(campaign, number, record.seq, log)
         campaign.apply(record)
         active.replace(campaign)

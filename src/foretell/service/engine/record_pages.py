@@ -12,7 +12,7 @@ from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.events import Configured, Record
 from foretell.service.reports.history import record_type, record_view
 
-RECORDS_PER_TURN = 32
+RECORDS_PER_TURN = 24
 """Records that are made readable before other work gets its turn."""
 RECORDS_PER_READ = 64
 MOST_READ = 5_000

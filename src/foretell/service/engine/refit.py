@@ -7,12 +7,16 @@ holds before the record and the new one after it. A change that is made meanwhil
 
 from __future__ import annotations
 
+import asyncio
+import sys
+
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.replay import catch_up, configurations_of, refit_from_log
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.turns import Progress, no_progress
-from foretell.service.log.protocol import Accepted, Draft
+from foretell.service.log.protocol import Accepted, Draft, Log
 from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.campaign import Campaign
 from foretell.service.model.events import Author, CampaignConfig, Configured, moment
 from foretell.service.model.snapshot import state_version
 from foretell.service.model.stage_fields import with_closed_windows
@@ -20,6 +24,10 @@ from foretell.service.model.validity_ledger import evidence_over_refit
 
 MAX_ROUNDS = 8
 """How often the refit reads what came meanwhile, before it takes the state's place."""
+THREAD_DECISIONS = 5000
+"""Decisions from which on the log is read in a thread, in large steps."""
+SWITCH_SECONDS = 0.0002
+"""How long that thread may keep requests from running: each waits for it several times."""
 FEW = 2048 * 10_000
 """A refit that is so close to the end of the log takes its place: 10 ms."""
 
@@ -44,13 +52,14 @@ async def refit(
             return False
         config = with_closed_windows(active.config, config, moment(position))
         reading = _Reading(active, config, progress)
-        campaign = await refit_from_log(log, number, config, position, reading.advance, served=True)
+        campaign = await _read_log(runtime, number, config, position, reading)
         behind = log.now() - position
         for _ in range(MAX_ROUNDS):
             now = log.head()  # what is above it may be under way, and cannot be read yet
             if (await configurations_of(log, number))[-1][1].version != version:
                 return False
             await catch_up(campaign, number, now, log)
+            await asyncio.sleep(0)  # what follows gets a turn of its own
             left = log.now() - now
             if left < FEW or left > behind / 2:
                 break  # records come as fast as they are read: the fold reads the rest
@@ -71,8 +80,32 @@ async def refit(
         active.refitting = False
 
 
+async def _read_log(
+    runtime: Runtime, number: int, config: CampaignConfig, position: int, reading: _Reading
+) -> Campaign:
+    """Refit from the log between requests, or in a thread beside them where that takes long."""
+    log = runtime.log
+    if reading.decisions < THREAD_DECISIONS:
+        return await refit_from_log(log, number, config, position, reading.advance, served=True)
+    async with runtime.long_refit:
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(min(usual, SWITCH_SECONDS))
+        try:
+            return await asyncio.to_thread(_refit_in_thread, log, number, config, position, reading)
+        finally:
+            sys.setswitchinterval(usual)
+            reading.over = True  # a thread cannot be cancelled: it ends when it has come farther
+
+
+def _refit_in_thread(
+    log: Log, number: int, config: CampaignConfig, position: int, reading: _Reading
+) -> Campaign:
+    with log.reader() as reader:
+        return asyncio.run(refit_from_log(reader, number, config, position, reading.advance))
+
+
 class _Overtaken(Exception):
-    """The campaign was changed since the refit began."""
+    """The campaign was changed since the refit began, or nobody waits for it any more."""
 
 
 class _Reading:
@@ -83,14 +116,17 @@ class _Reading:
         self._active, self._read, self._progress = active, 0, progress
         self._version = active.version
         imported = sum(one.decisions for one in config.history)
-        self._all = max(1, active.campaign.decided + imported)
+        self.decisions = active.campaign.decided + imported
+        """How many there are to read."""
+        self.over = False
+        """Whether nobody waits for it any more."""
 
     def advance(self, decisions: int) -> None:
         """Take note of decisions that were read."""
-        if self._active.version != self._version:
+        if self.over or self._active.version != self._version:
             raise _Overtaken
         self._read += decisions
-        self._active.refit_share = min(1.0, self._read / self._all)
+        self._active.refit_share = min(1.0, self._read / max(1, self.decisions))
         self._progress(decisions)
 
 

@@ -7,7 +7,9 @@ last bit: so a long refit may begin in one way and go on in another.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import sys
 
 from foretell.evaluation.reading import Reader
 from foretell.service.model.campaign import Campaign
@@ -17,17 +19,22 @@ from foretell.sim.replayer import COMPILED_DECISIONS, MANY_DECISIONS, refit_read
 
 logger = logging.getLogger("foretell.service")
 
-
-PLAIN_STEP, COMPILED_STEP = 12, 48
-"""Decisions that are read before others get their turn."""
+COMPILER = "numba"
+PLAIN_STEP, COMPILED_STEP = 8, 32
+"""Decisions that are read before others get their turn, where requests are served."""
+LARGE_STEP = 1000
+"""Decisions that are read at a time where none are: a step of few takes longer for each."""
 
 
 class RefitReading:
     """A campaign on its way through the decisions of its log."""
 
-    def __init__(self, campaign: Campaign, position: int) -> None:
-        """Stand before the first decision; outcomes are those at a position."""
-        self._campaign, self._position = campaign, position
+    def __init__(self, campaign: Campaign, position: int, *, served: bool) -> None:
+        """Stand before the first decision; outcomes are those at a position.
+
+        `served` is whether requests are served meanwhile.
+        """
+        self._campaign, self._position, self._served = campaign, position, served
         self._columns: RefitColumns | None = None
         if campaign.has_columns:
             self._columns = RefitColumns(campaign, campaign.rules, position)
@@ -38,6 +45,8 @@ class RefitReading:
     @property
     def step(self) -> int:
         """How many decisions to read at a time."""
+        if not self._served:
+            return LARGE_STEP
         return PLAIN_STEP if self._reader is None else COMPILED_STEP
 
     def read(self, decisions: list[DecisionRecords]) -> int:
@@ -53,7 +62,7 @@ class RefitReading:
         """Let the policy read compiled from now on, where numba is installed and it pays."""
         if not self._look_at or self._campaign.decided < self._look_at[0]:
             return
-        decisions = self._look_at.pop(0)
+        decisions, loaded = self._look_at.pop(0), COMPILER in sys.modules
         try:
             state = self._campaign.state
             self._reader = await asyncio.to_thread(refit_reader, state, decisions)
@@ -62,3 +71,5 @@ class RefitReading:
             self._look_at.clear()
         if self._reader is not None:
             self._look_at.clear()
+            if not loaded:
+                gc.freeze()  # it stays: a search for garbage in it stops everything for 0.2 s

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from foretell.service.engine.history_reader import read_histories
 from foretell.service.engine.refit_reading import RefitReading
-from foretell.service.engine.turns import Progress, Turns, no_progress
+from foretell.service.engine.turns import Progress, Turns, in_thread_if_large, no_progress
 from foretell.service.log.errors import Damaged
 from foretell.service.log.protocol import LogReader
 from foretell.service.model.campaign import NOTHING, Campaign, Needs
@@ -107,10 +107,12 @@ async def refit_from_log(
 
     `served` is whether requests are served meanwhile.
     """
+    turns = Turns()
     campaign = Campaign(config)
+    await turns.pause()
     await read_histories(log, number, campaign, progress, served=served)
-    refit = RefitReading(campaign, position)
-    after, read, turns = 0, 0, Turns()
+    refit = RefitReading(campaign, position, served=served)
+    after, read = 0, 0
     while found := await log.decisions_after(number, after, refit.step):
         found = [records for records in found if records.number < position]
         if not found:
@@ -120,7 +122,8 @@ async def refit_from_log(
         after = found[-1].number
         await refit.compile_if_long()
         await (turns.rest() if served else turns.pause())
-    campaign.end_refit(position, await log.count_feedback(number, position) - read)
+    parked = await log.count_feedback(number, position) - read
+    await in_thread_if_large(campaign.decided, campaign.end_refit, position, parked)
     return campaign
 
 

@@ -50,6 +50,8 @@ class Runtime:
         self.keyring = Keyring()
         self.secrets = Secrets()
         self.sessions = Sessions()
+        self.long_refit = asyncio.Lock()
+        """Held by a refit in a thread: one at a time, as requests share the time with it."""
         self.refits: dict[int, Campaign] = {}
         """For each campaign that is being refit, the state that will take the place of its own."""
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, TypeVar
 
-LONG_TURN_SECONDS = 0.002
-"""After so long other work gets its turn."""
+LONG_TURN_SECONDS = 0.001
+"""After so long other work gets its turn: what is begun by then is ended within 2 ms."""
 SHORT_TURN_SECONDS = 0.0005
 """After so long work that takes its time lets others go on."""
 Progress = Callable[[int], None]
@@ -20,7 +20,7 @@ def no_progress(_: int) -> None:
 
 
 LARGE = 2000
-"""Actions times signals from which on the arrays of a campaign are made in a thread."""
+"""Actions times signals, or decisions, from which on work on all of them is done in a thread."""
 Result = TypeVar("Result")
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
+from foretell.service.engine.turns import Turns
 from foretell.service.log.protocol import Accepted, Draft, Log, LogReader, Written
 from foretell.service.model import parking
 from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.decision_cache import DECISIONS_PER_READ
 from foretell.service.model.decision_id import Token
 from foretell.service.model.errors import Conflict, RequestProblem
 from foretell.service.model.events import OBSERVED, Feedback, Record
@@ -73,10 +75,11 @@ class Waiting:
         self._taken: list[int] = []
 
     @classmethod
-    async def find(cls, feedback: Sequence[AboutDecision], log: Log) -> Self:
+    async def find(cls, feedback: Sequence[AboutDecision], log: Log, turns: Turns) -> Self:
         """Look up what feedback waits for, in the log and among what came together."""
-        missing, targets = await _missing(feedback, log), await _targets(feedback, log)
+        missing, targets = await _missing(feedback, log, turns), await _targets(feedback, log)
         archived = await archived_among(missing, log)
+        await turns.pause()
         return cls(feedback, missing - archived, archived, targets)
 
     async def take_places(self, log: Log) -> None:
@@ -122,19 +125,23 @@ class Waiting:
             active.parking.settle(token.number, seq)
 
 
-async def _missing(feedback: Sequence[AboutDecision], log: Log) -> set[int]:
+async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) -> set[int]:
     """Return the decisions that the log does not hold, as after a backup was restored."""
     unknown: dict[int, tuple[ActiveCampaign, set[int]]] = {}
     for token, active, *_ in feedback:
         if not active.campaign.knows(token.number):
             unknown.setdefault(active.number, (active, set()))[1].add(token.number)
+        await turns.pause()
     missing: set[int] = set()
     for active, decisions in unknown.values():
         numbers = sorted(decisions)
-        if active.folding:
-            missing |= decisions - set(await log.decided(active.number, numbers))
-        else:  # nobody else brings them to hand here, and receipts say what they come to
-            missing |= decisions - await _learned(active, numbers, log)
+        for first in range(0, len(numbers), DECISIONS_PER_READ):
+            some = numbers[first : first + DECISIONS_PER_READ]
+            if active.folding:
+                missing |= set(some) - (await log.decided(active.number, some)).keys()
+            else:  # nobody else brings them to hand here, and receipts say what they come to
+                missing |= set(some) - await _learned(active, some, log)
+            await turns.pause()
     return missing
 
 

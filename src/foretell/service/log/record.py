@@ -53,7 +53,7 @@ def checksum_of(packed_record: bytes) -> int:
     return _signed(zlib.crc32(packed_record))
 
 
-def record_of(row: StoredRow) -> Record:
+def record_of(row: StoredRow | tuple[int, int, int, bytes, int]) -> Record:
     """Return the record that was stored, or raise `Damaged` with its seq."""
     seq, campaign, decision, body, checksum = row
     try:

@@ -156,7 +156,7 @@ class Campaign(Learner):
         """
         self.learn(known)
         while until >= self._next_due:
-            turns = []
+            due, turn = NEVER, None
             for stage in self.tracked:
                 if self.cursors[stage] >= self.decided:
                     continue
@@ -164,12 +164,13 @@ class Campaign(Learner):
                 if running is None:
                     self.whole = False
                     return False
-                turns.append((self._due(stage, running) * SLOTS, stage, running))
-            due, stage, running = min(turns, key=_turn, default=(NEVER, 0, None))
-            if running is None or due > until:
+                comes = self._due(stage, running) * SLOTS
+                if comes < due:  # of one moment, the first stage comes first
+                    due, turn = comes, (stage, running)
+            if turn is None or due > until:
                 self._next_due = due
                 break
-            self._close(stage, running)
+            self._close(*turn)
         self.position = max(self.position, until)
         self.whole = True
         return True
@@ -196,17 +197,22 @@ class Campaign(Learner):
                 self.cache.add(Running.of(self.rules, before, self.last_refit))
 
     def _at_hand(self, number: int) -> Running | None:
-        for running in self._next:
-            if running is not None and running.number == number:
-                return running
-        return self.cache.find(number)
+        running = self.cache.find(number)
+        if running is None:
+            for awaited in self._next:
+                if awaited is not None and awaited.number == number:
+                    return awaited
+        return running
 
     def _at_cursor(self, stage: int) -> Running | None:
         """Return the first decision whose window is open, if it is at hand."""
         rank, running = self.cursors[stage], self._next[stage]
         if running is None or running.rank != rank:
-            others = (one for one in self._next if one is not None and one.rank == rank)
-            running = self._next[stage] = next(others, None) or self.cache.at_rank(rank)
+            running = self.cache.at_rank(rank)
+            if running is None:
+                others = (one for one in self._next if one is not None and one.rank == rank)
+                running = next(others, None)
+            self._next[stage] = running
         return running
 
     def _due(self, stage: int, running: Running) -> int:
@@ -255,8 +261,14 @@ class Campaign(Learner):
         known: _View | None = running.view
         return self._view(running) if known is None else known
 
+    def _counts_nothing(self, rank: int) -> bool:
+        """Return whether nothing counts of a decision, whatever came: its first window is open."""
+        return rank >= self.cursors[0] and self.rules.stages[0].waits
+
     def _view(self, running: Running) -> _View:
         rank = running.rank
+        if self._unseen is not None and self._counts_nothing(rank):
+            return self._unseen
         closed = tuple([rank < cursor for cursor in self.cursors])
         outcome = running.outcome(closed)
         counted = self.counted(running, outcome)
@@ -274,6 +286,8 @@ class Campaign(Learner):
     def _move(self, running: Running, before: _View, now: int) -> _View:
         """Move a decision from what it was to what it is, for the policy and the counters."""
         after = running.view = self._view(running)
+        if after is before:
+            return after
         self.deliver(running, before.delivered, after.delivered)
         self.deliver_open(before.open_reward, after.open_reward)
         self.count_outcome(running, before.counted, after.counted, now)
@@ -364,7 +378,3 @@ class Campaign(Learner):
 def _was_read(running: Running, delivered: Outcome) -> bool:
     """Return whether a stream has read the signal of a decision that is void now, or will."""
     return not running.void_in_time or delivered[0] is not None
-
-
-def _turn(turn: tuple[int, int, Running | None]) -> tuple[int, int]:
-    return turn[0], turn[1]

@@ -66,10 +66,15 @@ class Counters:
         self.counts = [0] * len(COUNTS)
         self.latest = [-1] * len(LATEST)
         """In microseconds; −1: never. Feedback about a decision that is not here does not count."""
-        self.total: Ints = np.zeros((actions, signals, len(CELL)), np.int64)
-        """(actions, signals, `CELL`)"""
+        self._keep_total(np.zeros((actions, signals, len(CELL)), np.int64))
         self.stretches = Stretches(actions, signals)
         self.arrivals = Arrivals(signals)
+
+    def _keep_total(self, total: Ints) -> None:
+        """Keep these counts; one number is added faster through a flat view of them."""
+        self.total = total
+        """(actions, signals, `CELL`)"""
+        self._flat_total = total.reshape(-1).data
 
     @property
     def seen(self) -> Ints:
@@ -140,7 +145,7 @@ class Counters:
             if signal is None:
                 continue
             if not same_signal:
-                self.total[action, signal, 0] += sign
+                self._flat_total[self._cell(action, signal)] += sign
                 self.stretches.signal(stretch, mode, action, signal, sign)
             if counted.grains is not None and not (same_signal and counted.grains == other.grains):
                 self._reward(stretch, mode, action, signal, sign, counted.grains)
@@ -157,8 +162,14 @@ class Counters:
         self, stretch: int, mode: int, action: int, signal: int, sign: int, grains: int
     ) -> None:
         square = grains * grains + (1 << _SQUARE_SHIFT - 1) >> _SQUARE_SHIFT
-        self.total[action, signal, 1:] += (sign, sign * grains, sign * square)
+        counts, cell = self._flat_total, self._cell(action, signal)
+        counts[cell + 1] += sign
+        counts[cell + 2] += sign * grains
+        counts[cell + 3] += sign * square
         self.stretches.reward(stretch, mode, action, signal, sign, grains, square)
+
+    def _cell(self, action: int, signal: int) -> int:
+        return (action * self.total.shape[1] + signal) * len(CELL)
 
     def add_outcomes(
         self,
@@ -185,9 +196,9 @@ class Counters:
 
     def grow(self, actions: int, signals: int) -> None:
         """Make room for more actions or signals."""
-        known = self.total
-        self.total = np.zeros((actions, signals, len(CELL)), np.int64)
-        self.total[: known.shape[0], : known.shape[1]] = known
+        known, grown = self.total, np.zeros((actions, signals, len(CELL)), np.int64)
+        grown[: known.shape[0], : known.shape[1]] = known
+        self._keep_total(grown)
         self.stretches.grow(actions, signals)
         self.arrivals.grow(signals)
 

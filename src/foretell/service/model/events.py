@@ -169,7 +169,7 @@ class Configured(LogEvent, frozen=True, tag=0):
     """With a refit: evidence from before that still holds."""
 
 
-class Decided(LogEvent, frozen=True, tag=1):
+class Decided(LogEvent, frozen=True, tag=1, gc=False):
     """An action was chosen. The seq of the record is the number of the decision."""
 
     config: int
@@ -197,7 +197,7 @@ class Decided(LogEvent, frozen=True, tag=1):
         return MODES[self.mode_index]
 
 
-class Feedback(LogEvent, frozen=True, tag=2):
+class Feedback(LogEvent, frozen=True, tag=2, gc=False):
     """Something was observed of a decision, or corrected, or the decision was never shown."""
 
     config: int
@@ -347,4 +347,6 @@ class DecisionRecords(NamedTuple):
 
     def before(self, seq: int) -> DecisionRecords:
         """Return the records below a seq."""
+        if not self.feedback or self.feedback[-1].seq < seq:
+            return self
         return self._replace(feedback=[one for one in self.feedback if one.seq < seq])

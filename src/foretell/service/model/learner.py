@@ -59,6 +59,10 @@ class Learner:
         self.state = state
         self.learning = learning_view(state)
         """The same memory, as verbs that learn read it fastest."""
+        verbs = (play, elapse, observe, credit)
+        self._play, self._elapse, self._observe, self._credit = (
+            verb.dispatch(type(state)) for verb in verbs
+        )  # of every record: to find them takes as long as some of them take
         self.weighs, self.unplays = has(drawn, state), has(unplay, state)
         """Whether the policy must be told how likely a decision was, and of one never shown."""
 
@@ -91,10 +95,10 @@ class Learner:
     def play(self, running: Running, propensity: float) -> None:
         """Let the policy know a decision, and how likely it was, exploration and all."""
         t = self.imported + running.rank
-        play(self.learning, t, running.action)
+        self._play(self.learning, t, running.action)
         if self.weighs:
             drawn(self.learning, t, running.action, propensity)
-        elapse(self.learning, running.decided_at // TICK)
+        self._elapse(self.learning, running.decided_at // TICK)
         self.counters.decide(running)
 
     def void(self, running: Running, *, read: bool) -> None:
@@ -115,9 +119,9 @@ class Learner:
             if old is not None:
                 unobserve(self.learning, t, action, int(old))
             if new is not None:
-                observe(self.learning, t, action, int(new))
+                self._observe(self.learning, t, action, int(new))
         if after[-1] is not None and new is not None:
-            credit(self.learning, t, action, int(new), self._unit(after[-1]))
+            self._credit(self.learning, t, action, int(new), self._unit(after[-1]))
 
     def deliver_open(self, before: OpenReward | None, after: OpenReward | None) -> None:
         """Let a policy that corrects for silence know an open reward in place of another."""

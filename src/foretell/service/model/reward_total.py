@@ -15,7 +15,7 @@ _UNIT = 1 << 1074
 class RewardTotal:
     """The sum of rewards after their corrections, exact in any order."""
 
-    __slots__ = ("_corrections", "_left", "_sum", "_values", "_waiting", "unmatched")
+    __slots__ = ("_corrections", "_left", "_sum", "_values", "_waiting", "total", "unmatched")
 
     def __init__(self) -> None:
         """Begin without rewards."""
@@ -24,6 +24,8 @@ class RewardTotal:
         self._waiting: dict[str, int] = {}
         self._sum = 0
         self._left = 0
+        self.total: float | None = None
+        """The sum; None where no reward is left."""
         self.unmatched = 0
         """Corrections whose reward has not come."""
 
@@ -79,11 +81,7 @@ class RewardTotal:
             over, under = value.as_integer_ratio()
             self._sum += sign * over * (_UNIT // under)
             self._left += sign
-
-    @property
-    def total(self) -> float | None:
-        """The sum; None where no reward is left."""
-        return self._sum / _UNIT if self._left else None
+            self.total = self._sum / _UNIT if self._left else None
 
 
 class NoRewards(NamedTuple):

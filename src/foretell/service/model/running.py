@@ -174,23 +174,19 @@ class Running:
 
     def outcome(self, closed: Closed) -> Outcome:
         """Return the outcome, given which windows are closed."""
-        stages = self.rules.stages
-        if self.void:
-            return (None,) * len(stages)
-        outcome: list[float | None] = []
-        for stage, rule in enumerate(stages):
-            value: float | None
-            if (outcome and outcome[-1] is None) or (rule.waits and not closed[stage]):
-                value = None
-            elif stage < len(self.signals):
-                value = self.signals[stage].counted
-                if value is None and rule.waits:
-                    value = int(rule.default)
-            else:
-                value = self.reward.total
-                if value is None and rule.waits:
-                    value = rule.default
-            outcome.append(value)
+        stages, last = self.rules.stages, len(self.signals)
+        outcome: list[float | None] = [None] * len(stages)
+        if self.void_at is not None:
+            return tuple(outcome)
+        for stage, (_, waits, default) in enumerate(stages):
+            if waits and not closed[stage]:
+                break
+            value = self.signals[stage].counted if stage < last else self.reward.total
+            if value is None:
+                if not waits:
+                    break  # a stage has an outcome only once the stage before it has one
+                value = int(default) if stage < last else default
+            outcome[stage] = value
         return tuple(outcome)
 
     def is_late(self, record: Record) -> bool:

@@ -29,7 +29,15 @@ OVERDUE = 14.0
 """Rewards expected since the last one, from which on their absence is no chance: one in 10⁶."""
 HELD = 256
 """Settled rewards that are held at most."""
-_TIMES = ("doubtful_at", "misleading_at", "moves_at")
+WEIGHED_TOGETHER = 4
+"""Batches of the test that are weighed at a time, which takes hardly longer than one alone."""
+_VERDICTS = (
+    ("doubtful_at", WITHIN, math.log(DOUBTFUL)),
+    ("misleading_at", WITHIN, math.log(MISLEADING)),
+    ("moves_at", POOLED, math.log(MISLEADING)),
+)
+_TIMES = tuple(name for name, _, _ in _VERDICTS)
+"""When the evidence reached each verdict."""
 _NUMBERS = ("closed", "left_out", *_TIMES)
 
 
@@ -38,7 +46,7 @@ class ValidityLedger:
 
     def __init__(self, actions: int, signals: int) -> None:
         """Begin without rewards."""
-        self.test = SignalTest(actions, signals)
+        self._test = SignalTest(actions, signals)
         self.held: list[tuple[int, int, float]] = []
         """Action, signal and reward of decisions that closed since the last reward came."""
         self.expected = 0.0
@@ -51,8 +59,18 @@ class ValidityLedger:
         """Settled rewards that are not in the test, because none came meanwhile."""
         self.doubtful_at = self.misleading_at = self.moves_at = -1
         """When the evidence first reached each verdict; −1: never."""
+        self._filled: list[int] = []
+        """When the batches of the test that are full, and not weighed yet, became so."""
         self._order: RefitOrder | None = None
         """Set during a refit, where decisions come in their order with all that came of each."""
+        self._replaying = False
+        """Whether what came is taken in order, during a refit."""
+
+    @property
+    def test(self) -> SignalTest:
+        """The test, with all that was entered."""
+        self._weigh()
+        return self._test
 
     @property
     def usual_pause(self) -> int:
@@ -68,7 +86,7 @@ class ValidityLedger:
             self._order.settle(now, action, signal, reward, silent=silent)
             return
         self.closed += silent
-        count, total = self.test.total[signal].tolist()
+        count, total = self._test.total[signal].tolist()
         self.expected += total / max(1.0, count)
         if self._overdue(now):
             self.left_out += len(self.held) + 1
@@ -104,17 +122,22 @@ class ValidityLedger:
         return self.expected > OVERDUE and now - self.rewards.last > self.usual_pause
 
     def _enter_held(self, now: int) -> None:
-        """Enter what is held into the test."""
-        if self.test.enter(self.held):
-            self._note_peaks(now)
+        """Enter what is held into the test, which is weighed later, with more of it."""
+        self._filled += [now] * self._test.fill(self.held)
         self.held.clear()
+        if len(self._filled) >= WEIGHED_TOGETHER and not self._replaying:
+            self._weigh()
 
-    def _note_peaks(self, now: int) -> None:
-        for name, kind, level in zip(
-            _TIMES, (WITHIN, WITHIN, POOLED), (DOUBTFUL, MISLEADING, MISLEADING), strict=True
-        ):
-            if getattr(self, name) < 0 and self.test.peak[kind] >= math.log(level):
-                setattr(self, name, now)
+    def _weigh(self) -> None:
+        """Weigh what was entered, and note when the evidence reached a verdict.
+
+        Whoever looks at the evidence lets it be weighed first: when that is makes no difference.
+        """
+        for now, peak in zip(self._filled, self._test.weigh(), strict=True):
+            for name, kind, level in _VERDICTS:
+                if getattr(self, name) < 0 and peak[kind] >= level:
+                    setattr(self, name, now)
+        self._filled.clear()
 
     def refit_up_to(self, decided_at: int) -> None:
         """Go on with a refit, which reads a decision of this moment next."""
@@ -130,9 +153,10 @@ class ValidityLedger:
 
     def _replay(self, order: RefitOrder, until: int) -> None:
         """Take what came before a moment, in order, as if it came now."""
-        self._order = None
+        self._order, self._replaying = None, True
         order.replay(self, until)
-        self._order = order
+        self._order, self._replaying = order, False
+        self._weigh()
 
     @property
     def evidence(self) -> Evidence:
@@ -153,12 +177,13 @@ class ValidityLedger:
 
     def copy(self) -> ValidityLedger:
         """Return a copy, which stays as it is while this goes on."""
-        copied = ValidityLedger(self.test.actions, self.test.signals)
+        copied = ValidityLedger(self._test.actions, self._test.signals)
         copied.restore(self.arrays())
         return copied
 
     def arrays(self) -> dict[str, Floats | Ints]:
         """Return all that is known, by name."""
+        test = self.test.arrays()
         numbers = [getattr(self, name) for name in _NUMBERS]
         pauses = self.rewards.numbers() + self.signals.numbers()
         return {
@@ -166,7 +191,7 @@ class ValidityLedger:
             "pauses": np.array(pauses, np.int64),
             "expected": np.array([self.expected]),
             "held": np.array(self.held, np.float64).reshape(-1, 3),
-            **self.test.arrays(),
+            **test,
         }
 
     def restore(self, arrays: dict[str, Floats | Ints]) -> None:

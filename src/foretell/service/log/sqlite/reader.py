@@ -19,13 +19,13 @@ from foretell.service.log.archives import ArchivedRange
 from foretell.service.log.chain import LINK_EVERY, verified
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import LogCheck, UnitAction
-from foretell.service.log.record import claim_digest, record_of
+from foretell.service.log.record import claim_digest
 from foretell.service.log.sqlite.appender import RANK_EVERY
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.copied_records import read_copied_in_order
 from foretell.service.log.sqlite.copied_streams import read_copied_streams
 from foretell.service.log.sqlite.driver_errors import DAMAGE, DamagedPages
-from foretell.service.log.sqlite.rows import COLUMNS, PREFIXED, as_json, row_of
+from foretell.service.log.sqlite.rows import COLUMNS, PREFIXED, as_json, record_at, row_of
 from foretell.service.log.sqlite.stream import Stream, link_before, read_stream
 from foretell.service.model.events import Decided, DecisionRecords, Record
 
@@ -85,13 +85,14 @@ class RecordReader:
             self._source.fail(error)
             raise LogClosed(f"the log cannot be read ({error}): try again soon") from None
 
-    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
+    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[Any]:
         with self._errors_wrapped():
-            yield from self._source.reader.execute(sql, bindings)
+            return self._source.reader.execute(sql, bindings).fetchall()
 
     def _one(self, sql: str, bindings: tuple[Any, ...] = ()) -> Any:
         """Return the first row, or None."""
-        return next(self._rows(sql, bindings), None)
+        with self._errors_wrapped():
+            return self._source.reader.execute(sql, bindings).fetchone()
 
     async def decisions(self, campaign: int, numbers: Sequence[int]) -> list[DecisionRecords]:
         """Return the decisions with these numbers, each with all its records; others are absent."""
@@ -111,7 +112,7 @@ class RecordReader:
             "ON events.seq = json_each.value WHERE decision IS NULL AND campaign = ?",
             (as_json(numbers), campaign),
         )
-        events = {row[0]: record_of(row_of(row)).event for row in rows}
+        events = {row[0]: record_at(row).event for row in rows}
         self._check_absent(set(numbers) - events.keys())
         return {number: one for number, one in events.items() if isinstance(one, Decided)}
 
@@ -147,12 +148,10 @@ class RecordReader:
 
     async def decisions_after(self, campaign: int, after: int, count: int) -> list[DecisionRecords]:
         """Return the next decisions of a campaign after a number, in order."""
-        rows = list(
-            self._rows(
-                f"SELECT {COLUMNS} FROM events INDEXED BY decisions "
-                "WHERE campaign = ? AND decision IS NULL AND seq > ? ORDER BY seq LIMIT ?",
-                (campaign, after, count),
-            )
+        rows = self._rows(
+            f"SELECT {COLUMNS} FROM events INDEXED BY decisions "
+            "WHERE campaign = ? AND decision IS NULL AND seq > ? ORDER BY seq LIMIT ?",
+            (campaign, after, count),
         )
         if not rows:
             return []
@@ -182,7 +181,7 @@ class RecordReader:
             "ON decision = json_each.value WHERE decision > 0",
             (as_json(numbers),),
         ):
-            record = record_of(row_of(row))
+            record = record_at(row)
             if record.campaign == campaign:
                 about[record.decision].append(record)
         return [_decision(row, rank, about[row[0]]) for row, rank in ranked]
@@ -211,7 +210,7 @@ class RecordReader:
 
     def _read_in_order(self, after: int, count: int) -> list[Record]:
         """Return records after one, from one link that was kept to another, in one snapshot."""
-        limit = (count // LINK_EVERY + 2) * LINK_EVERY
+        limit = (-(-count // LINK_EVERY) + 1) * LINK_EVERY
         connection = self._source.reader
         with self._errors_wrapped(), connection:
             copied = read_copied_streams(connection)
@@ -242,7 +241,7 @@ class RecordReader:
             "WHERE campaign = ? AND decision = 0 ORDER BY seq",
             (campaign,),
         )
-        return [record_of(row_of(row)) for row in rows]
+        return [record_at(row) for row in rows]
 
     async def archives(self) -> list[ArchivedRange]:
         """Return nothing: only what is in PostgreSQL is archived."""
@@ -271,7 +270,7 @@ class RecordReader:
                 raise Damaged("record", seq)
             if key not in digests:  # the page of the key has changed under SQLite
                 raise Damaged("the key of record", seq)
-            found[digests[key]] = record_of(row_of(row))
+            found[digests[key]] = record_at(row)
         return found
 
     async def unit_actions(self, campaign: int, unit: bytes) -> list[UnitAction]:
@@ -327,7 +326,7 @@ class RecordReader:
 
 
 def _decision(row: Sequence[Any], rank: int | None, feedback: list[Record]) -> DecisionRecords:
-    record = record_of(row_of(row))
+    record = record_at(row)
     if rank is None or not isinstance(record.event, Decided):
         raise Damaged("the rank of decision", record.seq)
     return DecisionRecords(record.seq, rank, record.event, feedback)
@@ -335,7 +334,7 @@ def _decision(row: Sequence[Any], rank: int | None, feedback: list[Record]) -> D
 
 def _unit_action(campaign: int, given: UnitAction, decision: Sequence[Any]) -> UnitAction:
     """Return an action that a unit was given, as the record of that decision says."""
-    record = None if decision[0] is None else record_of(row_of(decision))
+    record = None if decision[0] is None else record_at(decision)
     event = None if record is None or record.campaign != campaign else record.event
     if not isinstance(event, Decided) or event.action != given.action:
         raise Damaged("the action that a unit was given by decision", given.decision)

@@ -10,7 +10,8 @@ import apsw
 import msgspec
 
 from foretell.service.log.errors import Damaged
-from foretell.service.log.record import StoredRow, row_checksum
+from foretell.service.log.record import StoredRow, record_of, row_checksum
+from foretell.service.model.events import Record
 
 COLUMNS = "seq, campaign, decision, body, checksum"
 """The columns of a record."""
@@ -24,6 +25,12 @@ def row_of(columns: Sequence[Any]) -> StoredRow:
     """Return a record as it was stored; the decision of a decision is its own number."""
     seq, campaign, decision, body, checksum = columns
     return StoredRow(seq, campaign, seq if decision is None else decision, body, checksum)
+
+
+def record_at(columns: Sequence[Any]) -> Record:
+    """Return the record of a row, or raise `Damaged`; the decision of a decision is its own."""
+    seq, campaign, decision, body, checksum = columns
+    return record_of((seq, campaign, seq if decision is None else decision, body, checksum))
 
 
 def columns_of(row: StoredRow) -> tuple[Any, ...]:
