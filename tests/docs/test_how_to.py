@@ -177,10 +177,11 @@ def test_a_log_of_a_newer_format_is_refused_in_the_sentence_of_the_page(tmp_path
 
 def options(command: str) -> set[str]:
     """Return the options of a command."""
-    found: click.Command = cli
+    found: click.Command | None = cli
     for name in command.split():
         assert isinstance(found, click.Group)
-        found = found.commands[name]
+        found = found.get_command(click.Context(found), name)
+    assert found is not None
     return {"--help", *(option for one in found.params for option in one.opts)}
 
 

@@ -7,8 +7,7 @@ import warnings
 
 import click
 
-from foretell.cli.commands import LazyGroup
-from foretell.cli.completion import PROGRAM
+from foretell.cli.commands import PROGRAM, LazyGroup
 from foretell.errors import ForetellError
 
 

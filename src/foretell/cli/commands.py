@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import click
 
+PROGRAM = "foretell"
+
 
 class _Command(NamedTuple):
     """Where a command is, and how its help begins."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from foretell.cli.commands import PROGRAM
+
 SHELLS = ("bash", "zsh", "fish")
-PROGRAM, VARIABLE = "foretell", "_FORETELL_COMPLETE"
+VARIABLE = "_FORETELL_COMPLETE"
 
 
 @click.command("completion")
