@@ -260,7 +260,7 @@ def test_feedback_that_cannot_be_used_leaves_no_record(
 def test_a_batch_is_taken_in_whole_however_slow_it_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: bool
 ) -> None:
-    monkeypatch.setattr("foretell.service.engine.feedback.LONG_TURN_SECONDS", -1.0 if slow else 1e9)
+    monkeypatch.setattr("foretell.service.engine.turns.LONG_TURN_SECONDS", -1.0 if slow else 1e9)
     with Served(tmp_path / "a.db") as served:
         served.create(**WINDOWS)
         ids = [answer.decision_id for answer in served.decide_many(250)]

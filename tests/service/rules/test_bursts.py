@@ -75,9 +75,10 @@ def test_pending_plays_spread_a_burst(
     with Served(tmp_path / "a.db", durability="relaxed") as served:
         taught(served, name)
         if pending == "ignored":
-            for module in ("learner", "overlay"):
-                nothing = singledispatch(lambda *_: None)
-                monkeypatch.setattr(f"foretell.service.model.{module}.play", nothing)
+            nothing = singledispatch(lambda *_: None)
+            monkeypatch.setattr("foretell.service.model.overlay.play", nothing)
+            campaign = served.engine.runtime.by_name["c"].campaign
+            monkeypatch.setattr(campaign, "_play", nothing)
         found = burst(served, 3000)
         assert found["c"] == max(found.values())
         spread = found["c"] < 0.9 * 3000 and min(found[action] for action in ACTIONS) > 50
