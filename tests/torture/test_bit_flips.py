@@ -75,6 +75,7 @@ def test_the_same_seed_makes_the_same_database(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.minutes
 def test_no_flipped_bit_of_a_row_a_page_or_the_journal_is_served(folder: Path) -> None:
     findings = asyncio.run(bit_flips.run(folder, seed=1, rows=1, anywhere=60))
     assert findings.violations == []

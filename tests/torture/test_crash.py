@@ -10,7 +10,7 @@ import pytest
 from tests.torture import web
 from tests.torture.crash import CrashLoop
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.minutes]
 
 
 def test_nothing_answered_is_lost_or_counted_twice_over_fifty_kills(folder: Path) -> None:

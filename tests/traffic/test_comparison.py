@@ -20,7 +20,7 @@ from tests.service.server_process import KEY, Server
 from tests.traffic.engine_service import engine_service
 from tests.traffic.scripted import driven
 
-pytestmark = [pytest.mark.compiled, pytest.mark.slow]
+pytestmark = [pytest.mark.compiled, pytest.mark.slow, pytest.mark.minutes]
 
 POLICY = "nsd-kl(window=100)"
 """Of the policies here, the one whose regret varies least: the margins of the test are wide."""
