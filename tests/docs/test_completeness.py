@@ -34,7 +34,9 @@ def packages() -> list[str]:
 
 def commands(prefix: str, group: click.Group) -> Iterator[str]:
     """Name every command, those of groups too."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if isinstance(command, click.Group):
             yield from commands(f"{prefix} {name}", command)
         else:

@@ -12,7 +12,9 @@ import pytest
 
 from foretell import protocol
 from foretell.service.engine import Engine, fold, queries, refit, replay
+from foretell.service.engine import engine as opening
 from foretell.service.engine.fold import Fold
+from foretell.service.engine.recovery import load_campaigns
 from foretell.service.engine.replay import rebuild
 from foretell.service.engine.verify import verify_log
 from foretell.service.log.postgres.fold_sharing import PostgresFoldSharing
@@ -74,6 +76,29 @@ def active_of(engine: Engine) -> ActiveCampaign:
 
 def rewards_of(engine: Engine) -> int:
     return active_of(engine).campaign.counters.counts[COUNTS.index("rewards")]
+
+
+def test_whoever_starts_while_another_makes_the_first_key_knows_it(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "ftk_the-first-key-of-two-servers"
+
+    async def law() -> None:
+        async with AsyncExitStack() as stack:
+
+            async def overtaken(*parts: Any) -> None:
+                """Load, and let another server start before the first key is looked for."""
+                await load_campaigns(*parts)
+                monkeypatch.setattr(opening, "load_campaigns", load_campaigns)
+                other = await Engine.open(dsn, admin_key=key, compiled=False)
+                stack.push_async_callback(other.close)
+
+            monkeypatch.setattr(opening, "load_campaigns", overtaken)
+            late = await Engine.open(dsn, admin_key=key, compiled=False)
+            stack.push_async_callback(late.close)
+            assert late.identify(key) is not None
+
+    asyncio.run(law())
 
 
 def test_no_two_deciders_take_the_same_round(dsn: str) -> None:

@@ -154,6 +154,8 @@ class Engine:
             await load_campaigns(engine.runtime, engine.fold, engine.maintenance)
             engine._follow()
             first = await engine.access.first_start(admin_key)
+            if log.sharing is not None:  # another that starts too may have made the first key
+                await engine.fold.reached(log.now(), SETTLE_SECONDS)
             engine.first_key = None if admin_key else first
             engine.admin_key_taken = bool(admin_key) and first is not None
             await refit_outdated(engine.runtime, engine.fold)
