@@ -2,7 +2,7 @@
 
 A check compares intervals with limits. It holds where every interval lies on the right side of
 its limit, and fails where one lies on the wrong side. Where an interval straddles its limit the
-claim is undecided: the runs are doubled and the check looks again, five times at the most. The
+claim is undecided: the runs are doubled and the check looks again, at five looks in all. The
 error level of 5 % is split over these looks, so that every interval of a check has a level of
 99 %, and looking again cannot make a false claim come true more often than once in twenty times.
 """
