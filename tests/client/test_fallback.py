@@ -67,6 +67,13 @@ def test_what_the_service_would_choose_comes_before_a_fallback(
     assert client.fallbacks == 2
 
 
+def test_what_it_said_before_a_try_without_an_answer_counts(service: Service, make: Make) -> None:
+    body = b'{"title": "away", "status": 503, "action": "policy-pick"}'
+    service.faults.append(Fault(status=503, body=body, kind="application/problem+json"))
+    service.always = Fault(delay=2.0)
+    assert make(service.url, timeout=0.5, fallback="pick").decide("c").action == "policy-pick"
+
+
 @pytest.mark.parametrize("arguments", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("of_call", [True, False])
 def test_no_argument_raises(

@@ -54,7 +54,7 @@ class AsyncTransport(Listener):
             result = await self.send(call, budget.left())
             wait = budget.wait(result)
             if wait is None:
-                return result
+                return budget.final(result)
             await asyncio.sleep(wait)
 
     async def close(self) -> None:

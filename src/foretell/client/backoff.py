@@ -6,6 +6,7 @@ that clients which failed together do not come back together.
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import UTC, datetime
 
@@ -17,14 +18,15 @@ MAX_RETRY_AFTER = 600.0
 
 def backoff(tries: int, first: float, longest: float) -> float:
     """Draw the wait after `tries` failed tries: up to `first`, then twice that, up to `longest`."""
-    from random import SystemRandom  # slow to import, and needed only when something has failed
-
-    return SystemRandom().uniform(0.0, min(longest, first * 2 ** min(tries - 1, 60)))
+    drawn = int.from_bytes(os.urandom(7), "big") / 2**56  # `random` is slow to import
+    return drawn * min(longest, first * 2 ** min(tries - 1, 60))
 
 
 def retry_after(result: CallResult) -> float:
     """Return for how many seconds the service wants to be left alone: its `Retry-After`."""
     text = "" if isinstance(result, NoAnswer) else result.retry_after.strip()
+    if not text:
+        return 0.0
     try:
         seconds = float(text) if text.isdecimal() else _seconds_until(text)
     except (ValueError, OverflowError):
@@ -46,6 +48,7 @@ class RetryBudget:
         """Begin now."""
         self._end = time.monotonic() + seconds
         self._tries = 0
+        self._refusal: CallResult | None = None
 
     def left(self) -> float:
         """Return the seconds left: never less than a millisecond, as 0 would be no limit."""
@@ -59,6 +62,12 @@ class RetryBudget:
         """Return how long to wait before the next try; None: there is none."""
         if trouble(result) is None:
             return None
+        if not isinstance(result, NoAnswer):
+            self._refusal = result
         self._tries += 1
         seconds = retry_after(result) + backoff(self._tries, 0.01, 1.0)
         return seconds if seconds < self._end - time.monotonic() else None
+
+    def final(self, result: CallResult) -> CallResult:
+        """Return the last result, or what the service said before a last try without an answer."""
+        return self._refusal if isinstance(result, NoAnswer) and self._refusal else result

@@ -75,7 +75,7 @@ class SyncTransport(Listener):
             result = self.send(call, budget.left())
             wait = budget.wait(result)
             if wait is None:
-                return result
+                return budget.final(result)
             time.sleep(wait)
 
     @contextmanager
