@@ -18,6 +18,7 @@ import asyncpg
 
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.postgres.log import PostgresLog
+from foretell.service.log.postgres.streams import read_watermark
 from tests.service.log.postgres.cutting_proxy import Cut
 from tests.torture.changes import CAMPAIGNS
 from tests.torture.deciders import (
@@ -208,6 +209,7 @@ class DeciderFaults:
         for name in CAMPAIGNS:
             await self.traffic.changes.set_status(self.service, name, "start")
         await self.traffic.resend(OneDecider(self._one()))
+        await self._until_complete()
         records = 0
         for decider in self.cluster.deciders:
             service = OneDecider(decider)
@@ -216,6 +218,17 @@ class DeciderFaults:
         self.totals.violations += self.traffic.failures
         self.totals.add(self.traffic.book, records)
         self.totals.dealt.update(self.cluster.counts())
+
+    async def _until_complete(self) -> None:
+        """Wait until all that was answered can be read: the slowest stream may lag behind it."""
+        connection = await asyncpg.connect(self.cluster.dsn)
+        try:
+            written = await connection.fetchval("SELECT max(head) FROM foretell.streams")
+            async with asyncio.timeout(STUCK_SECONDS):
+                while await read_watermark(connection) < written:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+        finally:
+            await connection.close()
 
 
 async def run(
