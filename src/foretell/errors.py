@@ -16,7 +16,6 @@ A message is one sentence: what is wrong, what was got, what to do.
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -54,6 +53,8 @@ def near_miss(name: str, known: Sequence[str]) -> str | None:
     >>> near_miss("heros", ["hero", "footer"])
     'hero'
     """
+    import difflib  # only those who mistyped a name wait for it
+
     few = len(known) <= 2 * LISTED and len(name) <= LONG
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if few else []
     return close[0] if close else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from foretell.client.checks import shown
 from foretell.errors import InvalidInput
@@ -31,8 +32,7 @@ ANY_OTHER = "*"
 """The key of any other campaign in a mapping: no campaign has this name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceDecision(Generic[EventId]):
+class ServiceDecision(Struct, Generic[EventId], frozen=True, eq=False):
     """What was decided.
 
     `mode` is how: "policy", "explore", "holdout" or "sticky", or "fallback" when there is no
@@ -47,9 +47,32 @@ class ServiceDecision(Generic[EventId]):
     mode: DecisionMode
     policy: str | None
     reward_due_at: str | None
-    _client: FeedbackReporter[EventId] = field(repr=False, compare=False)
-    _safe: bool = field(default=False, repr=False, compare=False)
+    _client: FeedbackReporter[EventId]
+    _safe: bool = False
     """Whether there was a fallback: then feedback on it raises nothing either."""
+
+    def __repr__(self) -> str:
+        """Show what was decided, and not who reports on it."""
+        named = zip(self.__struct_fields__, self._decided(), strict=False)
+        return f"ServiceDecision({', '.join(f'{name}={value!r}' for name, value in named)})"
+
+    def __eq__(self, other: object) -> bool:
+        """Two are equal that say the same, whoever reports on them."""
+        return isinstance(other, ServiceDecision) and self._decided() == other._decided()
+
+    def __hash__(self) -> int:
+        """Return the hash of what it says."""
+        return hash(self._decided())
+
+    def _decided(self) -> tuple[object, ...]:
+        return (
+            self.id,
+            self.action,
+            self.propensity,
+            self.mode,
+            self.policy,
+            self.reward_due_at,
+        )
 
     @property
     def safe(self) -> bool:

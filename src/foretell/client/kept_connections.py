@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import select
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
@@ -47,6 +48,7 @@ class KeptConnection:
     def __init__(self, opened: socket.socket) -> None:
         """Use a socket that is connected."""
         self._socket = opened
+        self._poll = _reading(opened)
         self._got = bytearray()
         """What has come and is not read yet."""
         self.keeps = True
@@ -74,10 +76,8 @@ class KeptConnection:
 
     def is_idle(self) -> bool:
         """Return whether nothing has come since the last answer: not even the end."""
-        if hasattr(select, "poll"):
-            looked = select.poll()
-            looked.register(self._socket, select.POLLIN)
-            return not looked.poll(0)
+        if self._poll is not None:
+            return not self._poll.poll(0)
         return not select.select([self._socket], [], [], 0)[0]
 
     def close(self) -> None:
@@ -163,11 +163,25 @@ class KeptConnection:
         return body
 
 
+def _reading(opened: socket.socket) -> select.poll | None:
+    """Return what looks whether something has come; None on systems without it."""
+    if not hasattr(select, "poll"):
+        return None
+    looks = select.poll()
+    looks.register(opened, select.POLLIN)
+    return looks
+
+
 def _chunk_size(line: bytes) -> int:
     size = line.partition(b";")[0].strip()
     if not re.fullmatch(rb"[0-9a-fA-F]{1,16}", size):
         raise ValueError("the answer does not say how long a part of it is")
     return int(size, 16)
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    """Return headers as they are sent."""
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
 
 
 def _lower(headers: dict[bytes, bytes], name: bytes) -> bytes:
@@ -194,6 +208,8 @@ class KeptConnections:
         self._port = url.port or (443 if self._secure else 80)
         self._path = url.raw_path.decode("ascii").rstrip("/")
         self._headers = {"Host": url.netloc.decode("ascii"), **address.headers}
+        self._lines = _lines(self._headers)
+        """Those headers as they are sent, for the many calls that have no others."""
         self._idle: list[KeptConnection] = []
         self._used: set[KeptConnection] = set()
         self.closed = False
@@ -221,10 +237,12 @@ class KeptConnections:
 
     def _request(self, call: ApiCall) -> bytes:
         assert isinstance(call.body, bytes)  # noqa: S101  (others go through the library)
-        headers = {**self._headers, **call.headers, "Content-Length": str(len(call.body))}
-        lines = [f"{call.method} {self._path}{call.path} HTTP/1.1"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + call.body
+        lines = _lines({**self._headers, **call.headers}) if call.headers else self._lines
+        head = (
+            f"{call.method} {self._path}{call.path} HTTP/1.1\r\n"
+            f"{lines}Content-Length: {len(call.body)}\r\n\r\n"
+        )
+        return head.encode("ascii") + call.body
 
     def _kept(self) -> KeptConnection | None:
         """Return a connection that is still open, if there is one."""
