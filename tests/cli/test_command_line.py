@@ -205,11 +205,9 @@ def _interrupted(process: subprocess.Popen[str]) -> str:
 @pytest.mark.compiled
 @pytest.mark.slow
 def test_an_interrupt_leaves_what_is_finished(tmp_path: Path) -> None:
-    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     started = subprocess.Popen(
-        [sys.executable, "-m", "foretell", "reproduce", "--runs", "100", "--out", "out"],
+        [sys.executable, "-m", "foretell", "reproduce", "--runs", "100", "--fresh", "--out", "out"],
         cwd=tmp_path,
-        env=environment,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,

@@ -280,7 +280,7 @@ def test_a_refit_ends_however_fast_records_come(
     """A step takes in one record here, and many come in between all the time."""
     with Served(tmp_path / "a.db", durability="relaxed") as served:
         served.create(policy="ucb")
-        served.decide_many(1000)
+        served.decide_many(300)
 
         async def visitor(refit: asyncio.Task[Any]) -> None:
             while not refit.done():

@@ -111,7 +111,7 @@ def test_logged_propensities_match_frequencies(
     monkeypatch.setattr("foretell.service.model.decider.CHEAP_SECONDS", cheap)
     tables = spied_tables(monkeypatch)
     with Served(tmp_path / "a.db") as served:
-        drawn = campaign_of(served, name, 5000, explore=0.2)
+        drawn = campaign_of(served, name, 3000, explore=0.2)
     for action in ACTIONS:
         assert weighted_deviation(drawn, action) < FAR
     wrong = [one.with_propensity(min(1.0, 1.4 * one.propensity)) for one in drawn]
