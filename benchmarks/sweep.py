@@ -31,7 +31,7 @@ from foretell.studies.runner import sweep_cells
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CELLS, TURNS, WORKERS = 10_000, 5, 2
+CELLS, RUNS, TURNS, WORKERS = 10_000, 5, 5, 2
 WARM = 500
 """Cells that are run before, so that every worker has compiled the policy."""
 TARGET = 20.0
@@ -43,7 +43,7 @@ def sweep() -> BenchmarkResult:
     result = BenchmarkResult("A sweep on a cluster: CPU over the cells' own")
     scenario = ft.scenario("paper", delay=500)
     spec = policy("nsd-ucrl2(window=800)")
-    cells = [Cell(spec, scenario, 8000, 8, seed, (499, 7999)) for seed in range(CELLS + WARM)]
+    cells = [Cell(spec, scenario, 8000, RUNS, seed, (499, 7999)) for seed in range(CELLS + WARM)]
     own = cluster = 0.0
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -26,19 +26,18 @@ def write_whole(
     power cut may leave a part: for a cache that notices.
     """
     target = Path(path)
-    mask = os.umask(0)
-    os.umask(mask)
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", delete=False) as file:
-        try:
+    new = target.with_name(f".{secrets.token_hex(8)}")
+    rights = 0o600 if private else 0o666
+    try:
+        with open(new, "x+b", opener=lambda name, flags: os.open(name, flags, rights)) as file:
             write(file)
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-            Path(file.name).chmod(0o600 if private else 0o666 & ~mask)
-        except BaseException:
-            Path(file.name).unlink()
-            raise
-    Path(file.name).replace(target)
+        new.replace(target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
     if not durable:
         return
     with suppress(PermissionError):  # where folders cannot be opened

@@ -92,7 +92,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     store = CellStore(tmp_path)
-    monkeypatch.setattr(Path, "chmod", full)  # the last step before the file gets its name
+    monkeypatch.setattr(Path, "replace", full)  # by which the file gets its name
     with pytest.raises(OSError, match="No space left"):
         store.write(CELL, finished(CELL))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
@@ -227,4 +228,9 @@ def _problem(reply: HttpReply) -> ProblemDetails:
 
 def campaign_path(campaign: str) -> str:
     """Return the path of a campaign."""
-    return "/v1/campaigns/" + quote(checked_text("name of the campaign", campaign), safe="")
+    return "/v1/campaigns/" + _quoted(checked_text("name of the campaign", campaign))
+
+
+@lru_cache(maxsize=1000)
+def _quoted(name: str) -> str:
+    return quote(name, safe="")

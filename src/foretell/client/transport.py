@@ -49,10 +49,14 @@ class SyncTransport(Listener):
 
     def send(self, call: ApiCall, seconds: float) -> CallResult:
         """Send a call once; all of it may take so many seconds."""
-        at_hand = isinstance(call.body, bytes) and not self._uses_proxy
+        return self._send(call, RetryBudget(seconds))
+
+    def _send(self, call: ApiCall, budget: RetryBudget) -> CallResult:
+        """Send a call once, in what is left of its time."""
+        seconds = budget.left()
         try:
-            if at_hand:
-                return self._heard(self._kept.send(call, RetryBudget(seconds)))
+            if isinstance(call.body, bytes) and not self._uses_proxy:
+                return self._heard(self._kept.send(call, budget))
             return self._heard(self._send_through_library(call, seconds))
         except Exception as error:
             if self._kept.closed:
@@ -72,7 +76,7 @@ class SyncTransport(Listener):
         """Send a call until there is an answer or the time is over."""
         budget = RetryBudget(seconds)
         while True:
-            result = self.send(call, budget.left())
+            result = self._send(call, budget)
             wait = budget.wait(result)
             if wait is None:
                 return budget.final(result)
