@@ -53,8 +53,9 @@ def main(names: tuple[str, ...], out: Path) -> None:
     console = Console()
     before, begun = history.load(), time.monotonic()
     results: dict[str, BenchmarkResult] = {}
-    kept = {(): history.LAB, ("live",): history.LIVE}.get(names)
-    for name in LIVE if names == ("live",) else names or NAMES:
+    kept = history.LIVE if "live" in names else None if names else history.LAB
+    parts = [part for name in names or NAMES for part in (LIVE if name == "live" else (name,))]
+    for name in dict.fromkeys(parts):
         with console.status(f"{name} …"):
             results[name] = getattr(importlib.import_module(f"benchmarks.{name}"), name)()
     loads = (before, history.load())
