@@ -1,4 +1,4 @@
-"""A campaign with a million decisions, all open: its memory, and a restart of its server."""
+"""A campaign with a million decisions, all open: memory, a restart, and a refit beside traffic."""
 
 from __future__ import annotations
 
@@ -35,9 +35,44 @@ async def fill(path, total):
 asyncio.run(fill(sys.argv[1], int(sys.argv[2])))
 """
 
+_REFIT = """
+import json, statistics, sys, time
+import foretell
+
+def decide(client):
+    taken = []
+    for campaign in ("open", "other"):
+        time.sleep(0.002)
+        began = time.perf_counter()
+        client.decide(campaign)
+        taken.append(time.perf_counter() - began)
+    return taken
+
+def p99(taken):
+    return statistics.quantiles(taken, n=100)[98]
+
+url, key = sys.argv[1:]
+with (
+    foretell.Client(url, key=key, timeout=60) as admin,
+    foretell.Client(url, key=key, timeout=0.05, fallback="a") as client,
+):
+    admin.create_campaign(name="other", actions=list("abcde"), signals=["none", "click"])
+    decide(admin)
+    alone = [taken for _ in range(1500) for taken in decide(client)]
+    before, began = client.health().fallbacks, time.perf_counter()
+    admin.patch_campaign("open", policy="nsd-kl")
+    during = []
+    while admin.campaign("open").refit is not None:
+        during += [taken for _ in range(50) for taken in decide(client)]
+    seconds, fallbacks = time.perf_counter() - began, client.health().fallbacks - before
+    assert admin.campaign("open").policy == "nsd-kl"
+print(json.dumps([p99(during) / p99(alone), fallbacks, len(during), seconds]))
+"""
+"""Decides with a limit of 50 ms, in both campaigns, before and while the policy of one changes."""
+
 
 def live_restart() -> BenchmarkResult:
-    """Measure what a million open decisions take in memory, and at a restart after a kill."""
+    """Measure a million open decisions: in memory, at a restart after a kill, and in a refit."""
     result = BenchmarkResult("A million decisions, all open")
     with tempfile.TemporaryDirectory(dir=".") as folder:
         path = f"{folder}/open.db"
@@ -54,5 +89,16 @@ def live_restart() -> BenchmarkResult:
         command = [sys.executable, "-m", "foretell", "serve", "--db", path, "--port", str(port)]
         with running(command, f"http://127.0.0.1:{port}/readyz", os.environ) as process:
             spent = cpu_of(process.pid)
+            refit = [sys.executable, "-c", _REFIT, f"http://127.0.0.1:{port}", KEY]
+            output = subprocess.run(refit, check=True, capture_output=True, text=True).stdout
+            slower, fallbacks, decisions, seconds = json.loads(output)
     result.at_most("restart with 1,000,000 records, CPU until ready", spent, 1.0, " s")
+    result.add("refit of 1,000,000 records beside traffic", f"{seconds:.3g} s", seconds)
+    result.at_most("p99 of decisions during it, over that before", slower, 2.0)
+    result.must(
+        f"fallbacks of {decisions:,} SDK calls with 50 ms meanwhile",
+        str(fallbacks),
+        "0",
+        met=fallbacks == 0,
+    )
     return result
