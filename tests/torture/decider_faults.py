@@ -208,7 +208,7 @@ class DeciderFaults:
         """Hold the book against the log, and every decider against its states."""
         for name in CAMPAIGNS:
             await self.traffic.changes.set_status(self.service, name, "start")
-        await self.traffic.resend(OneDecider(self._one()))
+        await self.traffic.resend(OneDecider(self._one()), WORKERS)
         await self._until_complete()
         records = 0
         for decider in self.cluster.deciders:

@@ -72,13 +72,22 @@ class Traffic:
             for task in tasks:
                 task.cancel()
 
-    async def resend(self, service: Service) -> None:
-        """Send again what was not answered, and some of what was."""
+    async def resend(self, service: Service, at_once: int = 1) -> None:
+        """Send again what was not answered, and some of what was, so many at once."""
         answered = [item for item in self.book.items.values() if item.answers]
         some = self.rng.sample(answered, min(len(answered), 12))
-        for item in [*self.book.open(), *some]:
-            if item.verb in {"decide", "add_action", *FEEDBACK} and item.name[0] != "?":
+        left = [
+            item
+            for item in reversed([*self.book.open(), *some])
+            if item.verb in {"decide", "add_action", *FEEDBACK} and item.name[0] != "?"
+        ]
+
+        async def send_on() -> None:
+            while left:
+                item = left.pop()
                 await self.send(service, item.verb, item.body, item.name)
+
+        await asyncio.gather(*(send_on() for _ in range(at_once)))
 
     async def one(self, service: Service) -> None:
         """Send something."""
