@@ -86,9 +86,8 @@ class ValidityLedger:
             self._order.settle(now, action, signal, reward, silent=silent)
             return
         self.closed += silent
-        count, total = self._test.total[signal].tolist()
-        self.expected += total / max(1.0, count)
-        if self._overdue(now):
+        self.expected += self._test.means[signal]
+        if self.expected > OVERDUE and self._overdue(now):
             self.left_out += len(self.held) + 1
             self.held.clear()
             return
