@@ -296,6 +296,8 @@ def _predicted(known: Floats, centre: Floats | float) -> Floats:
 
 
 def _log_likelihood(mean: Floats, reward: Floats) -> Floats:
+    if np.isin(reward, (0.0, 1.0)).all():  # then one of the two is not needed
+        return portable_log(np.where(reward == 1.0, mean, 1.0 - mean))
     log_mean, log_rest = portable_log(np.stack([mean, 1.0 - mean]))  # one call for both
     return reward * log_mean + (1.0 - reward) * log_rest
 
