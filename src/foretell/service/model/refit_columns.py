@@ -182,8 +182,9 @@ class RefitColumns:
             if rules[0].waits:
                 settled_at = np.maximum(settled_at, due_signal)
         paid = ~np.isnan(unit)
-        settled = (settled_at, action, signal, unit, silent)
-        self._order.settle_all(*(column[paid] for column in settled))
+        self._order.settle_all(
+            settled_at[paid], action[paid], signal[paid], unit[paid], silent[paid]
+        )
         return number.size
 
     def _count_feedback(self) -> None:
