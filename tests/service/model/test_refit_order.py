@@ -40,7 +40,9 @@ def test_order_is_that_of_time_and_then_of_decisions(together: int) -> None:
     """Where a moment has several, what settled comes first, in the order of decisions."""
     rng = random.Random(together)  # noqa: S311
     order, heard = RefitOrder(), Heard()
-    settled, rewards, signals = [], [], []
+    settled: list[Event] = []
+    rewards: list[int] = []
+    signals: list[int] = []
     for first in range(0, 5000, together):
         at = 10 * first
         order.replay(heard, at)
