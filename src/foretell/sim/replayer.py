@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from foretell.evaluation.reading import nothing_to_read
@@ -50,3 +51,13 @@ def refit_reader(state: Any, decisions: int) -> Reader | None:
         return None
     reader(state, nothing)
     return reader
+
+
+def loaded_reader(state: Any) -> Reader | None:
+    """Return what lets such a state read decisions, compiled, if that is loaded already."""
+    if "foretell.sim.compiled" not in sys.modules:
+        return None
+    from foretell.sim.compiled import compiled_reader
+
+    reader = compiled_reader(state)
+    return reader if reader.ready else None

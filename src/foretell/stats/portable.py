@@ -36,7 +36,8 @@ def portable_log(values: Floats) -> Floats:
     ratio = (mantissa - 1.0) / (mantissa + 1.0)
     square, series = ratio * ratio, np.zeros_like(ratio)
     for term in range(_SERIES, 0, -1):
-        series = square * (series + 1.0 / (2 * term + 1))
+        series += 1.0 / (2 * term + 1)
+        series *= square
     return power * _LN2_HIGH + (power * _LN2_LOW + 2.0 * (ratio + ratio * series))
 
 

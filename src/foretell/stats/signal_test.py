@@ -67,10 +67,16 @@ class SignalTest:
     """(signals, 2): the same of all time."""
     information: Floats = field(init=False)
     """(actions, signals): rewards of an action that others were compared with, in past periods."""
-    queue: Floats = field(init=False)
-    """(BATCH, 3): action, signal and reward of those that wait to be weighed."""
-    clock: Ints = field(init=False)
-    """(2,): rewards so far, and how many there are when this period ends."""
+    means: list[float] = field(init=False)
+    """The mean reward of each signal, in the batches that were full; 0 without any."""
+    _last: Floats = field(init=False)
+    """(BATCH, 3): action, signal and reward of the last batch that was full."""
+    _waiting: list[tuple[int, int, float]] = field(init=False, default_factory=list)
+    """The same of those that came after it."""
+    _entered: int = field(init=False, default=0)
+    """Rewards of full batches."""
+    _period_end: int = field(init=False)
+    """How many there are when this period ends."""
     _full: list[tuple[Floats, Floats]] = field(init=False, default_factory=list)
     """Batches that wait to be weighed, each with what `total` was after it."""
     _peaks: list[Floats] = field(init=False, default_factory=list)
@@ -85,8 +91,22 @@ class SignalTest:
         self.learned, self.period = np.zeros((*cells, 2)), np.zeros((*cells, 2))
         self.total = np.zeros((self.signals, 2))
         self.information = np.zeros(cells)
-        self.queue = np.zeros((BATCH, 3))
-        self.clock = np.array([0, max(SHORTEST, PER_ACTION * self.actions)])
+        self.means = [0.0] * self.signals
+        self._last = np.zeros((BATCH, 3))
+        self._period_end = max(SHORTEST, PER_ACTION * self.actions)
+
+    @property
+    def queue(self) -> Floats:
+        """(BATCH, 3): action, signal and reward of those that wait, before those of the last."""
+        queue = self._last.copy()
+        if self._waiting:
+            queue[: len(self._waiting)] = self._waiting
+        return queue
+
+    @property
+    def clock(self) -> Ints:
+        """(2,): rewards so far, and how many there are when this period ends."""
+        return np.array([self._entered + len(self._waiting), self._period_end])
 
     def enter(self, rewards: Sequence[tuple[int, int, float]]) -> bool:
         """Take in rewards, each with its action and signal; return whether any were weighed.
@@ -97,23 +117,25 @@ class SignalTest:
 
     def fill(self, rewards: Sequence[tuple[int, int, float]]) -> int:
         """Take in rewards without weighing them; return how many batches have become full."""
-        taken, full = 0, 0
-        while taken < len(rewards):
-            waiting = int(self.clock[0]) % BATCH
-            some = rewards[taken : taken + BATCH - waiting]
-            self.queue[waiting : waiting + len(some)] = some
-            self.clock[0] += len(some)
-            taken += len(some)
-            if waiting + len(some) == BATCH:
-                full += 1
-                self._fill_batch()
+        waiting, full = self._waiting, 0
+        waiting += rewards
+        while len(waiting) >= BATCH:
+            self._fill_batch(waiting[:BATCH])
+            del waiting[:BATCH]
+            full += 1
         return full
 
-    def _fill_batch(self) -> None:
-        signal, reward = self.queue[:, 1].astype(np.int64), self.queue[:, 2]
-        np.add.at(self.total, signal, np.column_stack([np.ones(BATCH), reward]))
-        self._full.append((self.queue.copy(), self.total.copy()))
-        ends = self.clock[0] >= self.clock[1]
+    def _fill_batch(self, batch: list[tuple[int, int, float]]) -> None:
+        totals = self.total.tolist()
+        for _, signal, reward in batch:
+            total = totals[signal]
+            total[0] += 1.0
+            total[1] += reward
+        self.total, self._last = np.array(totals), np.array(batch)
+        self.means = _means(totals)
+        self._entered += BATCH
+        self._full.append((self._last, self.total))
+        ends = self._entered >= self._period_end
         if ends or len(self._full) * BATCH * self.actions > MOST_WEIGHED:
             self._weigh_full()
         if ends:
@@ -164,13 +186,13 @@ class SignalTest:
         self.information += compared(self.period)
         self.period[...] = 0.0
         self.learned *= 0.5
-        self.clock[1] += self._length()
+        self._period_end += self._length()
 
     def _length(self) -> int:
         """Return the length of the next period."""
         first = max(SHORTEST, PER_ACTION * self.actions)
         length, end = first, 0
-        while end + PERIODS * length <= self.clock[0]:
+        while end + PERIODS * length <= self._entered:
             end += PERIODS * length
             length *= 2
         return length
@@ -186,7 +208,9 @@ class SignalTest:
         before = (self.actions, self.signals)
         grown = SignalTest(actions, signals)
         grown.evidence[self.actions :, 0] = within
-        grown.peak, grown.queue, grown.clock = self.peak, self.queue, self.clock
+        grown.peak, grown.means[: self.signals] = self.peak, self.means
+        grown._last, grown._waiting = self._last, self._waiting
+        grown._entered, grown._period_end = self._entered, self._period_end
         for name in ("evidence", "learned", "period", "information"):
             getattr(grown, name)[: before[0], : before[1]] = getattr(self, name)
         for name in ("pooled", "total"):
@@ -199,11 +223,17 @@ class SignalTest:
 
     def restore(self, arrays: dict[str, Floats | Ints]) -> None:
         """Take what `arrays` returned."""
-        for name in ARRAYS:
+        for name in KNOWN:
             setattr(self, name, np.array(arrays[name]))
+        self.means = _means(self.total.tolist())
+        entered, self._period_end = arrays["clock"].tolist()
+        self._last = np.array(arrays["queue"])
+        self._entered = entered - entered % BATCH
+        waiting = arrays["queue"][: entered % BATCH].tolist()
+        self._waiting = [(int(action), int(signal), reward) for action, signal, reward in waiting]
 
 
-ARRAYS = (
+KNOWN = (
     "evidence",
     "pooled",
     "peak",
@@ -211,9 +241,12 @@ ARRAYS = (
     "period",
     "total",
     "information",
-    "queue",
-    "clock",
 )
+ARRAYS = (*KNOWN, "queue", "clock")
+
+
+def _means(totals: list[list[float]]) -> list[float]:
+    return [total / max(1.0, count) for count, total in totals]
 
 
 def compared(period: Floats) -> Floats:
@@ -263,6 +296,8 @@ def _predicted(known: Floats, centre: Floats | float) -> Floats:
 
 
 def _log_likelihood(mean: Floats, reward: Floats) -> Floats:
+    if np.isin(reward, (0.0, 1.0)).all():  # then one of the two is not needed
+        return portable_log(np.where(reward == 1.0, mean, 1.0 - mean))
     log_mean, log_rest = portable_log(np.stack([mean, 1.0 - mean]))  # one call for both
     return reward * log_mean + (1.0 - reward) * log_rest
 

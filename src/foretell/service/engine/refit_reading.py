@@ -15,7 +15,7 @@ from foretell.evaluation.reading import Reader
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.events import DecisionRecords
 from foretell.service.model.refit_columns import RefitColumns
-from foretell.sim.replayer import COMPILED_DECISIONS, MANY_DECISIONS, refit_reader
+from foretell.sim.replayer import COMPILED_DECISIONS, MANY_DECISIONS, loaded_reader, refit_reader
 
 logger = logging.getLogger("foretell.service")
 
@@ -40,7 +40,10 @@ class RefitReading:
             self._columns = RefitColumns(campaign, campaign.rules, position)
         self._reader: Reader | None = None
         readable = self._columns is not None and not campaign.weighs and not campaign.unplays
-        self._look_at = [COMPILED_DECISIONS, MANY_DECISIONS] if readable else []
+        if readable:
+            self._reader = loaded_reader(campaign.state)
+        look = readable and self._reader is None
+        self._look_at = [COMPILED_DECISIONS, MANY_DECISIONS] if look else []
 
     @property
     def step(self) -> int:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 
 import msgspec
 
@@ -61,8 +62,9 @@ class MemoryLog(MemoryReader):
         self._wakes: set[asyncio.Event] = set()
         self.restores = 0
         """How often a copy was put in place of the log, which must then be read again."""
-        """How often all records were replaced by a copy."""
         self._commits = 0
+        self._writing = Lock()
+        """Held while records are written, and while they are copied for another thread."""
 
     @property
     def time_scale(self) -> float:
@@ -80,7 +82,8 @@ class MemoryLog(MemoryReader):
         self._refuse_if_closed()
         new = sum(self._is_new(draft) for draft in drafts)
         seqs = iter(self._stamps.begin(new))
-        written = [self._write(seqs, draft) for draft in drafts]
+        with self._writing:
+            written = [self._write(seqs, draft) for draft in drafts]
         self._stamps.settle()
         self._commits += 1
         self._wake()
@@ -161,8 +164,10 @@ class MemoryLog(MemoryReader):
 
     @contextmanager
     def reader(self) -> Iterator[LogReader]:
-        """Open a reader of the same records."""
-        yield self
+        """Open a reader for another thread, which sees what was written by then."""
+        with self._writing:
+            content = self.content.copied(self.head())
+        yield MemoryReader(content)
 
     async def save_state(self, campaign: int, state: SavedState) -> None:
         """Keep a state; the head is at its position at least."""

@@ -39,6 +39,21 @@ class Content(Struct):
     counts: dict[int, dict[str, int]] = {}
     uses: dict[str, int] = {}
 
+    def copied(self, head: int) -> Content:
+        """Return a copy with this head, which stays as it is while this goes on."""
+        return Content(
+            list(self.rows),
+            list(self.links),
+            self.end,
+            head,
+            dict(self.keys),
+            {unit: list(given) for unit, given in list(self.units.items())},
+            dict(self.personal),
+            dict(self.states),
+            {campaign: dict(counts) for campaign, counts in list(self.counts.items())},
+            dict(self.uses),
+        )
+
 
 class MemoryReader:
     """The records of a log in memory.

@@ -7,8 +7,9 @@ from collections import OrderedDict
 from foretell.errors import InvalidInput
 from foretell.service.model.running import Running
 
-MAX_DECISIONS = 2048
-"""Decisions that a campaign has at hand."""
+MAX_DECISIONS = 4096
+"""Decisions that a campaign has at hand: 3 MB. One that is open for longer is read again for each
+of its windows, which takes as long as to fold it."""
 DECISIONS_PER_READ = 64
 """Decisions that are read at a time for the windows of a stage that may be due."""
 

@@ -6,6 +6,7 @@ Which outcome is delivered, and when, is for the campaign to say.
 from __future__ import annotations
 
 import math
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,9 @@ from foretell.service.model.running import Running
 from foretell.service.model.validity_ledger import ValidityLedger
 from foretell.types import GRAIN, Bools, RewardScale
 
+MOST_UNITS = 256
+"""Rewards whose unit is at hand: most campaigns have few different ones."""
+
 
 class Learner:
     """What a campaign has learned: the state of its policy, and what was counted."""
@@ -47,6 +51,7 @@ class Learner:
         self.imported = sum(one.decisions for one in config.history)
         """Rounds of its policy before its own first: those of the imported histories."""
         self.scale = RewardScale("bounded", *config.reward_range)
+        self._unit = lru_cache(MOST_UNITS)(partial(_clipped_unit, self.scale))
         self.learn_into(start(self.spec, campaign_problem(config)))
         self.counters = Counters(len(config.actions), len(config.signals))
         self.ledger = ValidityLedger(len(config.actions), len(config.signals))
@@ -170,10 +175,6 @@ class Learner:
         low, high = self.config.reward_range
         return reward is not None and not low <= reward <= high
 
-    def _unit(self, reward: float) -> float:
-        low, high = self.config.reward_range
-        return self.scale.unit(min(max(reward, low), high))
-
     def actions_without_feedback(self) -> Bools:
         """Mark the actions of which nothing was delivered to the policy yet."""
         counts = self.counters.paid if self.blind else self.counters.seen
@@ -182,3 +183,8 @@ class Learner:
             marks = np.frombuffer(one.paid if self.blind else one.observed, np.uint8)
             known[: one.actions] |= np.unpackbits(marks, count=one.actions).astype(np.bool_)
         return np.logical_not(known)
+
+
+def _clipped_unit(scale: RewardScale, reward: float) -> float:
+    """Return a reward in the unit of policies; one outside the range is the nearest in it."""
+    return scale.unit(min(max(reward, scale.low), scale.high))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from foretell.service.model.events import (
 from foretell.service.model.learner import Learner
 from foretell.service.model.open_reward import TICK
 from foretell.service.model.outcome import WINDOW_GRID, Rules, Window
+from foretell.service.model.refit_order import RefitOrder
 from foretell.service.model.running import LastRefit, Running
 from foretell.types import GRAIN, Bools, Floats, Ints
 
@@ -35,24 +36,24 @@ _EDGES = np.array(EDGES)
 _NEVER_REFIT = LastRefit(0, 0)
 
 
-class _Rows(NamedTuple):
-    """What came of decisions, a list for each column."""
+_Came: TypeAlias = tuple[int, int, float, int, bool]
+"""What came of one decision: an entry of each of `_Columns` from `signal` on."""
 
-    number: list[int]
-    action: list[int]
-    mode: list[int]
-    propensity: list[float]
-    signal: list[int]
+
+class _Columns(NamedTuple):
+    """What came of decisions."""
+
+    number: tuple[int, ...]
+    action: tuple[int, ...]
+    mode: tuple[int, ...]
+    propensity: tuple[float, ...]
+    signal: tuple[int, ...]
     """The signal that counts, and when it came."""
-    signal_at: list[int]
-    reward: list[float]
+    signal_at: tuple[int, ...]
+    reward: tuple[float, ...]
     """The sum of rewards, NaN where there is none, and when the first of them came."""
-    reward_at: list[int]
-    void: list[bool]
-
-    @classmethod
-    def empty(cls) -> _Rows:
-        return cls(*([] for _ in cls._fields))
+    reward_at: tuple[int, ...]
+    void: tuple[bool, ...]
 
 
 class RefitColumns:
@@ -62,73 +63,54 @@ class RefitColumns:
         """Read outcomes at a position of the log."""
         self._learner, self._rules = learner, rules
         self._position, self._now = position, moment(position)
-        self._rows = _Rows.empty()
+        self._rows: list[tuple[int, int, int, float, int, int, float, int, bool]] = []
+        self._order = RefitOrder()
+        """What puts into order what came of them."""
+        self._signals: list[int] = []
+        self._rewards: list[int] = []
+        """When signals came, and rewards, that are not counted yet."""
 
     def __len__(self) -> int:
         """How many decisions wait to be taken in."""
-        return len(self._rows.number)
+        return len(self._rows)
 
     def add(self, records: DecisionRecords) -> int:
         """Read the next decision; return how many records of feedback it had by the position."""
-        rows, decided, feedback = self._rows, records.decided, records.feedback
-        if not rows.number:
-            self._learner.ledger.refit_up_to(records.decided_at)
-        rows.number.append(records.number)
-        rows.action.append(decided.action)
-        rows.mode.append(decided.mode_index)
-        rows.propensity.append(decided.propensity)
+        number, _, decided, feedback = records
+        if not self._rows:
+            self._order = self._learner.ledger.refit_up_to(records.decided_at)
         if feedback and feedback[-1].seq >= self._position:
             feedback = records.before(self._position).feedback
-        if not self._add_simple(feedback):
-            self._add_any(records._replace(feedback=feedback))
+        came = self._simple(feedback) or self._any(records._replace(feedback=feedback))
+        row = (number, decided.action, decided.mode_index, decided.propensity, *came)
+        self._rows.append(row)
         return len(feedback)
 
-    def _add_simple(self, feedback: Sequence[Any]) -> bool:
-        """Add what came of a decision, if that is no more than one signal and one reward."""
+    def _simple(self, feedback: Sequence[Any]) -> _Came | None:
+        """Return what came of a decision, if that is no more than one signal and one reward."""
         signal, signal_at, reward, reward_at = NOTHING, NOTHING, math.nan, NOTHING
         for seq, _, _, event in feedback:
             if event.verb_index != OBSERVED:
-                return False
+                return None
             if event.stage == 0:
                 if signal_at >= 0:
-                    return False
+                    return None
                 signal, signal_at = int(event.value), seq // SLOTS
             else:
                 if reward_at >= 0:
-                    return False
+                    return None
                 reward, reward_at = event.value, seq // SLOTS
-        rows = self._rows
-        rows.signal.append(signal)
-        rows.signal_at.append(signal_at)
-        rows.reward.append(reward)
-        rows.reward_at.append(reward_at)
-        rows.void.append(False)
-        self._count_feedback(signal_at, reward_at)
-        return True
-
-    def _count_feedback(self, signal_at: int, reward_at: int) -> None:
-        """Count a signal and a reward that have come, if they have."""
-        counters, ledger = self._learner.counters, self._learner.ledger
         if signal_at >= 0:
-            counters.count("signals")
-            counters.note("signal", signal_at)
-            ledger.signal_came(signal_at)
+            self._signals.append(signal_at)
         if reward_at >= 0:
-            counters.count("rewards")
-            counters.note("reward", reward_at)
-            ledger.reward_came(reward_at)
+            self._rewards.append(reward_at)
+        return signal, signal_at, reward, reward_at, False
 
-    def _add_any(self, records: DecisionRecords) -> None:
-        """Add what came of a decision, whatever it is; its late feedback is counted here."""
+    def _any(self, records: DecisionRecords) -> _Came:
+        """Return what came of a decision, whatever it is; its late feedback is counted here."""
         running = Running.of(self._rules, records, _NEVER_REFIT)
-        seen, rows, learner = running.signals[0], self._rows, self._learner
-        at = running.decided_at
-        rows.signal.append(NOTHING if seen.counted is None else seen.counted)
-        rows.signal_at.append(NOTHING if seen.arrival is None else at + seen.arrival.age)
+        seen, learner, at = running.signals[0], self._learner, running.decided_at
         total, came = running.reward.total, running.reward_arrival
-        rows.reward.append(math.nan if total is None else total)
-        rows.reward_at.append(NOTHING if came is None else at + came.age)
-        rows.void.append(running.void)
         late = 0
         for record in records.feedback:
             assert isinstance(record.event, Feedback)  # noqa: S101  (nothing else is about one)
@@ -137,6 +119,13 @@ class RefitColumns:
         counted = sum(one is not None and one.late for one in (seen.arrival, came))
         learner.counters.count("late", late - counted)  # these are counted in `take`
         learner.counters.count("parked", running.reward.unmatched)
+        return (
+            NOTHING if seen.counted is None else seen.counted,
+            NOTHING if seen.arrival is None else at + seen.arrival.age,
+            math.nan if total is None else total,
+            NOTHING if came is None else at + came.age,
+            running.void,
+        )
 
     def take(self, cursors: list[int], passed: list[int], first: int, reader: Reader | None) -> int:
         """Take in the decisions that wait, of which the first has a rank; return how many.
@@ -144,9 +133,11 @@ class RefitColumns:
         `reader` lets the policy read them, compiled; without one it reads them in plain Python.
         """
         learner, rules = self._learner, self._rules.stages
-        rows, self._rows = self._rows, _Rows.empty()
-        if not rows.number:
+        if not self._rows:
             return 0
+        rows = _Columns(*zip(*self._rows, strict=True))
+        self._rows.clear()
+        self._count_feedback()
         number = np.array(rows.number)
         decided_at = number // SLOTS
         signal, reward = np.array(rows.signal), np.array(rows.reward)
@@ -190,8 +181,24 @@ class RefitColumns:
             settled_at = np.maximum(decided_at, np.maximum(signal_at, reward_at))
             if rules[0].waits:
                 settled_at = np.maximum(settled_at, due_signal)
-        self._settle(settled_at, action, signal, unit, silent)
+        paid = ~np.isnan(unit)
+        self._order.settle_all(
+            settled_at[paid], action[paid], signal[paid], unit[paid], silent[paid]
+        )
         return number.size
+
+    def _count_feedback(self) -> None:
+        """Count the signals and rewards of what is no more than one of each."""
+        counters = self._learner.counters
+        for name, came, waiting in (
+            ("signal", self._signals, self._order.signals),
+            ("reward", self._rewards, self._order.rewards),
+        ):
+            if came:
+                counters.count(f"{name}s", len(came))
+                counters.note(name, max(came))
+                waiting.extend(came)
+                came.clear()
 
     def _units(self, reward: Floats) -> Floats:
         """Return rewards in the unit of policies, as `Learner` does; NaN stays."""
@@ -219,7 +226,7 @@ class RefitColumns:
             passed[stage] = int(number[ready - 1])
         return ready
 
-    def _deliver(self, due: Reading, rows: _Rows, reader: Reader | None) -> None:
+    def _deliver(self, due: Reading, rows: _Columns, reader: Reader | None) -> None:
         learner = self._learner
         if reader is not None:
             reader(learner.state, due)
@@ -273,22 +280,6 @@ class RefitColumns:
             counters.stretches.add_arrivals(
                 decided_at[came], signal[came], 2 * what, was_late[came]
             )
-
-    def _settle(
-        self, settled_at: Ints, action: Ints, signal: Ints, unit: Floats, silent: Bools
-    ) -> None:
-        """Hand what is settled to the ledger, which puts it in order."""
-        paid = np.flatnonzero(~np.isnan(unit))
-        settle = self._learner.ledger.settle
-        for at, one, its, reward, was_silent in zip(
-            settled_at[paid].tolist(),
-            action[paid].tolist(),
-            signal[paid].tolist(),
-            unit[paid].tolist(),
-            silent[paid].tolist(),
-            strict=True,
-        ):
-            settle(at, one, its, reward, silent=was_silent)
 
 
 def _closes(window: Window, decided_at: Ints) -> Ints:

@@ -7,16 +7,19 @@ what came after it waits here: about as many decisions as are open at a time.
 
 from __future__ import annotations
 
-import heapq
 from array import array
-from bisect import bisect_right
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
+
+from foretell.types import Bools, Floats, Ints
 
 _BITS = 20
 """Bits of a signal's index."""
-_SPENT = 65_536
-"""Entries that are taken, before their room is given back."""
-ALL = 2**63
+_FEW = 512
+"""What has come is put in order when there is so much more of it, or more by one in `_SHARE`."""
+_SHARE = 8
+ALL = 2**63 - 1
 
 
 class Taker(Protocol):
@@ -37,46 +40,70 @@ class RefitOrder:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._came: list[int] = []
-        """A heap: moments, each doubled, with 1 added for a reward."""
+        self.signals, self.rewards = array("q"), array("q")
+        """When signals came, and rewards, in any order: add to them."""
         self._at, self._cell, self._reward = array("q"), array("q"), array("d")
-        """What was settled, in the order of time."""
-        self._taken = 0
-
-    def came(self, now: int, *, reward: bool) -> None:
-        """Take note of a signal or a reward that came."""
-        heapq.heappush(self._came, 2 * now + reward)
+        """What was settled; of one moment, in the order of decisions."""
+        self._left = 0
+        """How much was waiting after the last replay."""
 
     def settle(self, now: int, action: int, signal: int, reward: float, *, silent: bool) -> None:
         """Take note of a reward that was settled."""
-        place = len(self._at)
-        if place > self._taken and now < self._at[-1]:  # seldom
-            place = bisect_right(self._at, now, self._taken)
-        self._at.insert(place, now)
-        self._cell.insert(place, (action << _BITS | signal) << 1 | silent)
-        self._reward.insert(place, reward)
+        self._at.append(now)
+        self._cell.append((action << _BITS | signal) << 1 | silent)
+        self._reward.append(reward)
+
+    def settle_all(
+        self, now: Ints, action: Ints, signal: Ints, reward: Floats, silent: Bools
+    ) -> None:
+        """Take note of many rewards that were settled, in the order of decisions."""
+        self._at.frombytes(now.tobytes())
+        self._cell.frombytes(((action << _BITS | signal) << 1 | silent).tobytes())
+        self._reward.frombytes(reward.tobytes())
 
     def replay(self, to: Taker, until: int = ALL) -> None:
-        """Hand over what came before a moment, in order; of one moment, what settled first."""
-        index, came = self._taken, self._came
-        settle, end = to.settle, len(self._at)
-        settled_at = self._at[index] if index < end else ALL
-        while True:
-            came_at = came[0] // 2 if came else ALL
-            if settled_at >= until and came_at >= until:
-                break
-            if settled_at <= came_at:
-                cell = self._cell[index]
-                action, signal = cell >> 1 + _BITS, cell >> 1 & (1 << _BITS) - 1
-                settle(settled_at, action, signal, self._reward[index], silent=bool(cell & 1))
-                index += 1
-                settled_at = self._at[index] if index < end else ALL
-            elif heapq.heappop(came) % 2:
-                to.reward_came(came_at)
-            else:
-                to.signal_came(came_at)
-        self._taken = index
-        if index > _SPENT:
-            for numbers in (self._at, self._cell, self._reward):
-                del numbers[:index]
-            self._taken = 0
+        """Hand over what came before a moment, in order; of one moment, what settled first.
+
+        As long as more will come, that is put off while there is little of it.
+        """
+        waiting = len(self.signals) + len(self.rewards) + len(self._at)
+        if until < ALL and waiting - self._left < max(_FEW, self._left // _SHARE):
+            return
+        self.signals, signals = _split(self.signals, until)
+        for came in signals:
+            to.signal_came(came)
+        self.rewards, rewards = _split(self.rewards, until)
+        at = np.frombuffer(self._at, np.int64)
+        order = np.argsort(at, kind="stable")
+        at = at[order]
+        end = int(np.searchsorted(at, until))
+        cell = np.frombuffer(self._cell, np.int64)[order]
+        reward = np.frombuffer(self._reward)[order]
+        self._at, self._cell = array("q", at[end:].tobytes()), array("q", cell[end:].tobytes())
+        self._reward = array("d", reward[end:].tobytes())
+        settled = _settled(at[:end], cell[:end], reward[:end])
+        first = 0
+        for came, before in zip(rewards, np.searchsorted(at[:end], rewards, "right"), strict=True):
+            _hand_over(settled[first:before], to)
+            to.reward_came(came)
+            first = before
+        _hand_over(settled[first:], to)
+        self._left = len(self.signals) + len(self.rewards) + len(self._at)
+
+
+def _split(moments: Any, until: int) -> tuple[Any, list[int]]:
+    """Sort moments; return those from one on, as they were packed, and those before it."""
+    found = np.sort(np.frombuffer(moments, np.int64))
+    end = int(np.searchsorted(found, until))
+    return array("q", found[end:].tobytes()), found[:end].tolist()
+
+
+def _settled(at: Ints, cell: Ints, reward: Floats) -> list[tuple[int, int, int, float, bool]]:
+    action, signal = cell >> 1 + _BITS, cell >> 1 & (1 << _BITS) - 1
+    columns = (at, action, signal, reward, (cell & 1).astype(np.bool_))
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _hand_over(settled: list[tuple[int, int, int, float, bool]], to: Taker) -> None:
+    for at, action, signal, reward, silent in settled:
+        to.settle(at, action, signal, reward, silent=silent)

@@ -86,9 +86,8 @@ class ValidityLedger:
             self._order.settle(now, action, signal, reward, silent=silent)
             return
         self.closed += silent
-        count, total = self._test.total[signal].tolist()
-        self.expected += total / max(1.0, count)
-        if self._overdue(now):
+        self.expected += self._test.means[signal]
+        if self.expected > OVERDUE and self._overdue(now):
             self.left_out += len(self.held) + 1
             self.held.clear()
             return
@@ -102,7 +101,7 @@ class ValidityLedger:
     def reward_came(self, now: int) -> None:
         """Take note of a reward: what has closed since the one before is what it seemed."""
         if self._order is not None:
-            self._order.came(now, reward=True)
+            self._order.rewards.append(now)
             return
         if not self._overdue(now):
             self._enter_held(now)
@@ -114,7 +113,7 @@ class ValidityLedger:
     def signal_came(self, now: int) -> None:
         """Take note of a signal."""
         if self._order is not None:
-            self._order.came(now, reward=False)
+            self._order.signals.append(now)
         else:
             self.signals.came(now)
 
@@ -139,11 +138,16 @@ class ValidityLedger:
                     setattr(self, name, now)
         self._filled.clear()
 
-    def refit_up_to(self, decided_at: int) -> None:
-        """Go on with a refit, which reads a decision of this moment next."""
+    def refit_up_to(self, decided_at: int) -> RefitOrder:
+        """Go on with a refit, which reads a decision of this moment next.
+
+        Returns what many things at a time may be added to, which came of decisions from there on.
+        """
         if self._order is None:
             self._order = RefitOrder()
-        self._replay(self._order, decided_at)
+        order = self._order
+        self._replay(order, decided_at)
+        return order
 
     def end_refit(self) -> None:
         """End a refit: what is still waiting comes now."""

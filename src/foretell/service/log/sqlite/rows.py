@@ -27,10 +27,9 @@ def row_of(columns: Sequence[Any]) -> StoredRow:
     return StoredRow(seq, campaign, seq if decision is None else decision, body, checksum)
 
 
-def record_at(columns: Sequence[Any]) -> Record:
+def record_at(columns: Any) -> Record:
     """Return the record of a row, or raise `Damaged`; the decision of a decision is its own."""
-    seq, campaign, decision, body, checksum = columns
-    return record_of((seq, campaign, seq if decision is None else decision, body, checksum))
+    return record_of(row_of(columns) if columns[2] is None else columns)
 
 
 def columns_of(row: StoredRow) -> tuple[Any, ...]:
