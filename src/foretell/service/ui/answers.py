@@ -99,10 +99,11 @@ def signal_value_answer(
     using, waiting = result.value.doubly_robust, result.without_signal.doubly_robust
     if using.mean is None or waiting.mean is None:
         return "The log does not hold enough to say."
-    apart = (using.low or 0.0) > (waiting.high or 0.0)
     gain = f"{signed(using.mean - waiting.mean)} {word} per decision"
-    if apart:
+    if (using.low or 0.0) > (waiting.high or 0.0):
         return f"Yes: {gain} against waiting for rewards, and the two intervals do not overlap."
+    if (using.high or 0.0) < (waiting.low or 0.0):
+        return f"No: {gain} against waiting for rewards, and the two intervals do not overlap."
     return f"Not sure: {gain} against waiting for rewards, but the two intervals overlap."
 
 

@@ -13,6 +13,7 @@ from foretell.service.http.responses import Response
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import NotFound
 from foretell.service.model.events import SLOTS
+from foretell.service.model.live_policies import campaign_spec
 from foretell.service.model.stretches import SECOND
 from foretell.service.reports.periods import Asked
 from foretell.service.reports.words import span
@@ -42,6 +43,8 @@ class CampaignReports(NamedTuple):
     delays: protocol.DelayReport
     changes: protocol.SignalChanges
     evaluations: protocol.EvaluationList
+    policy: str
+    """The policy that runs, with all its settings."""
 
     @classmethod
     async def of(cls, engine: Engine, name: str) -> CampaignReports:
@@ -58,6 +61,7 @@ class CampaignReports(NamedTuple):
             await engine.delays(name),
             await engine.changes(name),
             engine.evaluations(name),
+            str(campaign_spec(engine.runtime.look_up(name).config)),
         )
 
     def numbers(self) -> dict[str, Numbers]:
@@ -164,11 +168,10 @@ def _cells(validity: protocol.ValidityReport) -> dict[tuple[str, str], protocol.
 
 def _signal_value(found: CampaignReports) -> protocol.EvaluationResult | None:
     """Return the latest evaluation of the policy that runs: with and without signals."""
-    own = found.report.policy.partition("(")[0]
     done = [
         one.result
         for one in found.evaluations.evaluations
-        if one.result is not None and one.policy.partition("(")[0] == own
+        if one.result is not None and one.policy == found.policy
     ]
     return done[-1] if done else None
 

@@ -34,20 +34,21 @@ _CAMPAIGN = "/ui/campaigns/{campaign}"
 
 async def _stream(visit: Visit) -> Response:
     """Tell a page when the log has moved."""
-    return Response(200, visit.site.pulse.events(), (), b"text/event-stream")
+    visit.site.pulse.check_room(visit.session)
+    return Response(200, visit.site.pulse.events(visit.session), (), b"text/event-stream")
 
 
 PAGES = (
     PageRoute("sign_in", "/ui/sign-in", sign_in_page, sign_in, None),
     PageRoute("sign_out", "/ui/sign-out", None, sign_out, None),
-    PageRoute("fleet", "/ui", fleet_page),
-    PageRoute("fleet_csv", "/ui/fleet.csv", fleet_csv),
-    PageRoute("stream", "/ui/stream", _stream),
+    PageRoute("fleet", "/ui", fleet_page, each_campaign=True),
+    PageRoute("fleet_csv", "/ui/fleet.csv", fleet_csv, each_campaign=True),
+    PageRoute("stream", "/ui/stream", _stream, each_campaign=True),
     PageRoute("operations", "/ui/operations", operations_page),
     PageRoute("operations_csv", "/ui/operations.csv", operations_csv),
     PageRoute("new_campaign", "/ui/new-campaign", new_campaign_page, new_campaign, "admin"),
     PageRoute("first_weeks", "/ui/first-weeks", first_weeks_part, None, "admin"),
-    PageRoute("find_decision", "/ui/decisions", find_decision),
+    PageRoute("find_decision", "/ui/decisions", find_decision, each_campaign=True),
     PageRoute("decision", "/ui/decisions/{decision}", decision_page),
     PageRoute("campaign", _CAMPAIGN, campaign_page),
     PageRoute("campaign_csv", f"{_CAMPAIGN}/{{table}}.csv", campaign_csv),
