@@ -33,6 +33,8 @@ def actions_answer(report: protocol.CampaignReport) -> str:
     if apart:
         of = "one action" if apart == 1 else f"{apart} actions"
         said += f" For {of} the record and the present disagree; below each it says which to go by."
+    if report.status == "rewards stopped":
+        said += " The numbers are too low: rewards have stopped, and silence counts as none."
     return said
 
 

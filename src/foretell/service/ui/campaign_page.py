@@ -151,13 +151,15 @@ def _rank(action: protocol.ActionReport) -> tuple[bool, float, float, float]:
     return action.status == "retired", -(action.best or 0.0), -value, -(action.recent_share or 0.0)
 
 
-def _scale(report: protocol.CampaignReport) -> tuple[float, float]:
-    """Return the ends of the axis that all intervals of the actions share."""
+def _scale(report: protocol.CampaignReport) -> tuple[float, float] | None:
+    """Return the ends of the axis that all intervals of the actions share; None without any."""
     ends = [0.0]
     for one in report.actions:
         for found in (one.observed, one.value):
             if found is not None:
                 ends += [found.low, found.high]
+    if len(ends) == 1:
+        return None
     low, high = min(ends), max(ends)
     return low, high if high > low else low + 1.0
 

@@ -61,6 +61,7 @@ async def _row(visit: Visit, view: protocol.CampaignView) -> dict[str, Any]:
         "shown": shown(report.status),
         "sentence": report.sentence,
         "report": report,
+        "holdout": view.holdout,
         "spark": series.total.decisions[-SPARKS:],
         "a_day": _a_day(series),
         "best": rated[0] if rated else None,

@@ -136,7 +136,9 @@ def _decide(metrics: Metrics) -> Check:
     if half is None:
         said = "Nobody has asked for a decision since the server was started."
     term = "The time to answer a request for a decision, the disk included; upper ends of buckets."
-    return Check("good", "Answers", said, f"{milliseconds(half)} / {milliseconds(most)}", term)
+    return Check(
+        "good", "Answers", said, f"half {milliseconds(half)}, 99 in 100 {milliseconds(most)}", term
+    )
 
 
 def _lag(seconds: float, time_scale: float) -> Check:

@@ -87,8 +87,9 @@ class PageEndpoint:
         elif route.scope is not None and not is_from_here(headers):
             raise Unauthorized("you are signed out, or your key was revoked: sign in again")
         if method == "POST":
-            visit = visit._replace(form=await self._form(visit, headers))
-            sent = visit.form.pop("token", "")
+            form = await self._form(visit, headers)
+            sent = form.pop("token", "")
+            visit = visit._replace(form=form)
             if route.scope is not None and not _is_of_session(sent, visit.session):
                 return _unsent(visit, headers)
         return await handler(visit)

@@ -70,6 +70,7 @@ class LogPulse:
                 elif looks >= BEAT_LOOKS:
                     looks = 0
                     yield self._event("beat")
+                yield b""  # the browser may have gone meanwhile
                 await asyncio.sleep(LOOK_SECONDS)
                 looks += 1
         finally:

@@ -34,8 +34,15 @@ def send_again(
 ) -> Response:
     """Show what was about to be sent, with a button that sends it."""
     typed = {name: value for name, value in form.items() if name not in _NOT_TYPED and value}
-    context = {"to": to, "fields": form, "typed": typed, "headers": headers}
-    return visit.form_page("send_again.html", "Send it again?", status, **context)
+    return visit.form_page(
+        "send_again.html",
+        "Send it again?",
+        status,
+        headers=headers,
+        to=to,
+        fields=form,
+        typed=typed,
+    )
 
 
 def unsent(text: str) -> dict[str, str]:
