@@ -93,6 +93,20 @@ def test_the_wizard_refuses_what_the_api_refuses_in_its_words(dashboard: Dashboa
             assert one["detail"] in words(answer.text)
 
 
+def test_the_wizard_keeps_all_that_was_typed_where_something_is_wrong(
+    dashboard: Dashboard,
+) -> None:
+    dashboard.sign_in()
+    for wrong in ({"decisions_a_day": "-5"}, {"explore": "x"}, {"holdout": "150"}):
+        page = dashboard.post("/ui/new-campaign", **FORM | wrong)
+        assert page.status_code == 422
+        (name, typed), *_ = wrong.items()
+        assert f'id="{name}-error"' in page.text
+        for value in (typed, "gift-finder", "orders"):
+            assert f'value="{value}"' in page.text
+        assert "puzzles\r\nbooks</textarea>" in page.text
+
+
 def test_a_campaign_is_made_once_it_was_shown_and_confirmed(served: Dashboard) -> None:
     shown = served.post("/ui/new-campaign", **FORM)
     assert shown.status_code == 200
@@ -211,6 +225,11 @@ def test_a_clock_that_differs_is_said_on_every_page(
 
 
 def test_a_page_that_does_not_exist_is_a_page(served: Dashboard) -> None:
+    nowhere = served.get("/ui/nowhere/at-all")
+    assert nowhere.status_code == 404
+    assert "There is no such page" in words(nowhere.text)
+    assert served.get("/ui/").headers["location"] == "/ui"
+    assert served.get("/ui/decisions?id=").headers["location"] == "/ui"
     answer = served.get("/ui/campaigns/heroo")
     assert answer.status_code == 404
     assert "did you mean 'hero'?" in words(answer.text)

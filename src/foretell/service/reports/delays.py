@@ -149,7 +149,7 @@ def _sentence(stage: _Stage, found: protocol.Delays, stretches: Stretches, now: 
     """Return the finding in words: how long it takes, and what the window misses."""
     word, window = stage.word, span_adjective(stage.window)
     if found.median is None or found.p90 is None:
-        return f"No {word} has come yet, so nothing can be said about its delay."
+        return f"No {word} counts yet, so nothing can be said about its delay."
     half = "at once"
     if found.median >= AT_ONCE:
         half = f"within {span(found.median)} of their decision"

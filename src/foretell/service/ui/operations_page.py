@@ -136,9 +136,8 @@ def _decide(metrics: Metrics) -> Check:
     if half is None:
         said = "Nobody has asked for a decision since the server was started."
     term = "The time to answer a request for a decision, the disk included; upper ends of buckets."
-    return Check(
-        "good", "Answers", said, f"half {milliseconds(half)}, 99 in 100 {milliseconds(most)}", term
-    )
+    now = f"half {milliseconds(half)}, 99 in 100 {milliseconds(most)}"
+    return Check("good", "Answers", said, now, term)
 
 
 def _lag(seconds: float, time_scale: float) -> Check:

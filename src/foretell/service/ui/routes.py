@@ -6,6 +6,7 @@ from starlette.routing import Route
 
 from foretell.pages import add_templates
 from foretell.service.http.responses import Response
+from foretell.service.model.errors import NotFound
 from foretell.service.ui.campaign_changes import (
     action_page,
     add_action,
@@ -27,7 +28,7 @@ from foretell.service.ui.page_endpoint import PageEndpoint, PageRoute
 from foretell.service.ui.sign_in import sign_in, sign_in_page, sign_out
 from foretell.service.ui.site import Site
 from foretell.service.ui.static_files import StaticFiles
-from foretell.service.ui.visit import Visit
+from foretell.service.ui.visit import Visit, redirect
 
 _CAMPAIGN = "/ui/campaigns/{campaign}"
 
@@ -60,8 +61,19 @@ PAGES = (
 """Every page, with what a key must be allowed to see it."""
 
 
+async def _nowhere(visit: Visit) -> Response:
+    """Say that there is no such page."""
+    if not visit.params["rest"]:
+        return redirect("/ui")
+    raise NotFound("there is no such page: go on from the campaigns")
+
+
+NOWHERE = PageRoute("nowhere", "/ui/{rest:path}", _nowhere, each_campaign=True)
+"""Every other address of the dashboard."""
+
+
 def ui_routes(site: Site) -> list[Route]:
     """Return the routes of the dashboard."""
     add_templates("foretell.service.ui", FILTERS)
-    pages = [Route(page.path, PageEndpoint(page, site)) for page in PAGES]
+    pages = [Route(page.path, PageEndpoint(page, site)) for page in (*PAGES, NOWHERE)]
     return [Route("/ui/static/{name}", StaticFiles()), *pages]
