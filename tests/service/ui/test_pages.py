@@ -8,6 +8,7 @@ from anyio.from_thread import start_blocking_portal
 from foretell import protocol
 from foretell.service.log.clock import Clock
 from foretell.service.log.memory import MemoryLog
+from foretell.service.ui.answers import signal_value_answer
 from foretell.service.ui.formats import FILTERS
 from tests.service.ui.dashboard import CAMPAIGN, Dashboard, wait_until, words
 
@@ -183,6 +184,19 @@ def test_another_policy_is_tried_on_the_log(served: Dashboard) -> None:
     assert served.post(path, policy="ts").headers["location"].endswith("#policies")
     evaluations = served.api("GET", "/campaigns/hero/evaluations")["evaluations"]
     assert [one["policy"].partition("(")[0] for one in evaluations] == ["ts"]
+
+
+def test_whether_the_signal_is_worth_it_is_said_either_way(served: Dashboard) -> None:
+    def value(mean: float) -> protocol.PolicyValue:
+        ends = protocol.Interval(mean, mean - 0.01, mean + 0.01)
+        return protocol.PolicyValue(ends, ends, ends, ends, 100.0)
+
+    view = served.engine.campaign("hero")
+    for using, waiting, said in ((0.5, 0.3, "Yes: "), (0.3, 0.5, "No: "), (0.3, 0.305, "Not sure")):
+        earned = protocol.Interval(0.3, 0.2, 0.4)
+        found = protocol.EvaluationResult(9, 0, 9, 9, earned, value(using), value(waiting), "")
+        assert signal_value_answer(view, found).startswith(said)
+    assert signal_value_answer(view, None, asked=True).startswith("Being found out")
 
 
 def test_while_the_log_is_closed_every_page_says_so_and_shows_what_was_known(

@@ -128,7 +128,7 @@ def _context(found: CampaignReports) -> dict[str, Any]:
         "uplift_answer": answers.uplift_answer(report, view),
         "policies_answer": answers.policies_answer(found.evaluations),
         "using": using,
-        "signal_value_answer": answers.signal_value_answer(view, using),
+        "signal_value_answer": answers.signal_value_answer(view, using, asked=_is_asked(found)),
         "cells": _cells(found.validity),
         "shown_signals": [one for one in view.signals if one != "none"] or view.signals,
         "ages": open_by_age(found.series, view.reward_window),
@@ -176,6 +176,12 @@ def _signal_value(found: CampaignReports) -> protocol.EvaluationResult | None:
         if one.result is not None and one.policy == found.policy
     ]
     return done[-1] if done else None
+
+
+def _is_asked(found: CampaignReports) -> bool:
+    """Return whether the policy that runs is being evaluated."""
+    tried = found.evaluations.evaluations
+    return any(one.status == "running" and one.policy == found.policy for one in tried)
 
 
 async def _latest_decisions(engine: Engine, name: str) -> list[protocol.RecordView]:
