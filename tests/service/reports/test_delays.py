@@ -30,7 +30,7 @@ def test_delays_are_those_of_the_first_arrival_for_each_decision(tmp_path: Path)
         delays = served.run(served.engine.delays("c"))
         assert delays.decisions == 3
         assert not any(row.decisions for row in (*delays.signals, *delays.rewards))
-        assert delays.sentence == "No reward has come yet, so nothing can be said about its delay."
+        assert delays.sentence == "No reward counts yet, so nothing can be said about its delay."
         served.pass_time(60)
         delays = served.run(served.engine.delays("c"))
         assert _rows(delays.signals) == [("none", 2, 0), ("click", 0, 0), ("buy", 1, 1)]
@@ -72,7 +72,7 @@ def test_a_window_misses_the_share_that_comes_after_it(tmp_path: Path) -> None:
             "Your 60-minute window misses 25\u00a0% of them: 10 of 40 came later, counted over "
             "decisions at least two windows old."
         )
-        assert delays.signal_sentence.startswith("No signal has come yet")
+        assert delays.signal_sentence.startswith("No signal counts yet")
 
 
 def test_where_silence_is_unknown_signals_of_the_young_do_not_look_quick(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -326,6 +327,18 @@ def test_a_difference_that_would_matter_and_may_be_there_is_named() -> None:
         "better one."
     )
     assert ends[1].endswith(" would usually have been seen by now.")
+
+
+def test_what_would_matter_is_said_of_the_actions_as_they_are_since_the_last_change() -> None:
+    """Over all time two actions are alike, which have changed places: now one is far ahead."""
+    feed = traffic(3000, swap=1500)
+    copy = feed.copy(3100)
+    assert copy.changed.any()
+    sentence = plain(validity_report(copy).sentence)
+    ahead = [one.action for one in report_of(copy).actions if (one.best or 0.0) > 0.95]
+    assert len(ahead) == 1
+    lead = re.search(r"([\d.]+) points less after 'download' of '(.)'", sentence)
+    assert lead is None or (lead[2] == ahead[0] and float(lead[1]) > 20.0)
 
 
 def test_too_early_says_when_it_will_not_be() -> None:

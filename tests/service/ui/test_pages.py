@@ -8,6 +8,7 @@ from anyio.from_thread import start_blocking_portal
 from foretell import protocol
 from foretell.service.log.clock import Clock
 from foretell.service.log.memory import MemoryLog
+from foretell.service.ui.answers import signal_value_answer
 from foretell.service.ui.formats import FILTERS
 from tests.service.ui.dashboard import CAMPAIGN, Dashboard, wait_until, words
 
@@ -93,6 +94,20 @@ def test_the_wizard_refuses_what_the_api_refuses_in_its_words(dashboard: Dashboa
             assert one["detail"] in words(answer.text)
 
 
+def test_the_wizard_keeps_all_that_was_typed_where_something_is_wrong(
+    dashboard: Dashboard,
+) -> None:
+    dashboard.sign_in()
+    for wrong in ({"decisions_a_day": "-5"}, {"explore": "x"}, {"holdout": "150"}):
+        page = dashboard.post("/ui/new-campaign", **FORM | wrong)
+        assert page.status_code == 422
+        (name, typed), *_ = wrong.items()
+        assert f'id="{name}-error"' in page.text
+        for value in (typed, "gift-finder", "orders"):
+            assert f'value="{value}"' in page.text
+        assert "puzzles\r\nbooks</textarea>" in page.text
+
+
 def test_a_campaign_is_made_once_it_was_shown_and_confirmed(served: Dashboard) -> None:
     shown = served.post("/ui/new-campaign", **FORM)
     assert shown.status_code == 200
@@ -171,6 +186,19 @@ def test_another_policy_is_tried_on_the_log(served: Dashboard) -> None:
     assert [one["policy"].partition("(")[0] for one in evaluations] == ["ts"]
 
 
+def test_whether_the_signal_is_worth_it_is_said_either_way(served: Dashboard) -> None:
+    def value(mean: float) -> protocol.PolicyValue:
+        ends = protocol.Interval(mean, mean - 0.01, mean + 0.01)
+        return protocol.PolicyValue(ends, ends, ends, ends, 100.0)
+
+    view = served.engine.campaign("hero")
+    for using, waiting, said in ((0.5, 0.3, "Yes: "), (0.3, 0.5, "No: "), (0.3, 0.305, "Not sure")):
+        earned = protocol.Interval(0.3, 0.2, 0.4)
+        found = protocol.EvaluationResult(9, 0, 9, 9, earned, value(using), value(waiting), "")
+        assert signal_value_answer(view, found).startswith(said)
+    assert signal_value_answer(view, None, asked=True).startswith("Being found out")
+
+
 def test_while_the_log_is_closed_every_page_says_so_and_shows_what_was_known(
     served: Dashboard,
 ) -> None:
@@ -211,6 +239,11 @@ def test_a_clock_that_differs_is_said_on_every_page(
 
 
 def test_a_page_that_does_not_exist_is_a_page(served: Dashboard) -> None:
+    nowhere = served.get("/ui/nowhere/at-all")
+    assert nowhere.status_code == 404
+    assert "There is no such page" in words(nowhere.text)
+    assert served.get("/ui/").headers["location"] == "/ui"
+    assert served.get("/ui/decisions?id=").headers["location"] == "/ui"
     answer = served.get("/ui/campaigns/heroo")
     assert answer.status_code == 404
     assert "did you mean 'hero'?" in words(answer.text)

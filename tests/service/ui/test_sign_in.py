@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+
 import pytest
 
 from foretell.service.model.sessions import SESSION_SECONDS
@@ -11,6 +14,13 @@ from foretell.service.ui.visit import COOKIE
 from tests.service.ui.dashboard import CAMPAIGN, KEY, Dashboard
 
 OPEN = {"sign_in", "sign_out"}
+
+
+def field(page: str, name: str) -> str:
+    """Return what a hidden field of a page holds."""
+    found = re.search(f'type="hidden" name="{name}" value="([^"]*)"', page)
+    assert found, name
+    return unescape(found[1])
 
 
 def address(page: PageRoute) -> str:
@@ -135,6 +145,63 @@ def test_a_key_for_one_campaign_sees_that_one_alone(dashboard: Dashboard) -> Non
     assert dashboard.get("/ui/campaigns/other").status_code == 403
     decided = dashboard.api("POST", "/campaigns/other/decisions", {})
     assert dashboard.get(f"/ui/decisions/{decided['decision_id']}").status_code == 403
+
+
+def test_a_key_for_one_campaign_changes_that_one_alone(dashboard: Dashboard) -> None:
+    dashboard.api("POST", "/campaigns", CAMPAIGN)
+    dashboard.api("POST", "/campaigns", CAMPAIGN | {"name": "other"})
+    dashboard.sign_in(dashboard.make_key("admin", campaign="hero").key)
+    assert "/ui/new-campaign" not in dashboard.get("/ui").text
+    assert "/ui/operations" not in dashboard.get("/ui").text
+    for page in PAGES:
+        if page.scope is not None and "{" not in page.path and not page.each_campaign:
+            assert dashboard.get(page.path).status_code == 403
+    made = {"name": "mine", "actions": "a\nb", "signals": "click", "confirmed": "yes"}
+    assert dashboard.post("/ui/new-campaign", **made).status_code == 403
+    assert dashboard.post("/ui/campaigns/other/change/pause").status_code == 403
+    assert dashboard.post("/ui/campaigns/hero/change/pause").status_code == 303
+    views = dashboard.api("GET", "/campaigns")["campaigns"]
+    assert [(one["name"], one["status"]) for one in views] == [
+        ("hero", "paused"),
+        ("other", "running"),
+    ]
+
+
+OURS = {"Sec-Fetch-Site": "same-origin"}
+
+
+def test_what_was_typed_outlives_its_session_and_is_sent_by_whoever_typed_it(
+    dashboard: Dashboard,
+) -> None:
+    dashboard.api("POST", "/campaigns", CAMPAIGN)
+    dashboard.sign_in()
+    path, typed = "/ui/campaigns/hero/new-action", {"action": "c<b>"}
+    old = dashboard.token("/ui")
+    dashboard.post("/ui/sign-out")
+    asked = dashboard.client.post(path, data={"token": old} | typed, headers=OURS)
+    assert asked.status_code == 401
+    assert "What you typed is kept" in asked.text
+    kept = field(asked.text, "unsent")
+    wrong = dashboard.client.post(
+        "/ui/sign-in", data={"key": "ftk_no", "next": path, "unsent": kept}
+    )
+    assert field(wrong.text, "unsent") == kept
+    again = dashboard.client.post("/ui/sign-in", data={"key": KEY, "next": path, "unsent": kept})
+    assert again.status_code == 200
+    assert field(again.text, "action") == "c<b>"
+    assert f'action="{path}"' in again.text
+    assert field(again.text, "token") == dashboard.token("/ui") != old
+    stale = dashboard.client.post(path, data={"token": old} | typed, headers=OURS)
+    assert stale.status_code == 409
+    assert field(stale.text, "action") == "c<b>"
+    actions = dashboard.api("GET", "/campaigns/hero")["actions"]
+    assert [one["action"] for one in actions] == ["a", "b"]
+
+
+def test_where_one_is_led_cannot_become_a_header(dashboard: Dashboard) -> None:
+    wanted = "/ui/\r\nSet-Cookie: a=b"
+    answer = dashboard.client.post("/ui/sign-in", data={"key": KEY, "next": wanted})
+    assert answer.headers["location"] == "/ui/%0D%0ASet-Cookie%3A%20a%3Db"
 
 
 def test_no_page_allows_script_or_style_within_it(dashboard: Dashboard) -> None:

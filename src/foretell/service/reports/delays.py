@@ -24,6 +24,8 @@ from foretell.stats.overdue import MadeAt, arrival_rate
 from foretell.types import Floats, Ints
 
 _EDGES = np.array(EDGES) / 1e6
+AT_ONCE = 0.1
+"""Seconds within which nobody notices a delay."""
 
 
 class _Stage(NamedTuple):
@@ -147,11 +149,13 @@ def _sentence(stage: _Stage, found: protocol.Delays, stretches: Stretches, now: 
     """Return the finding in words: how long it takes, and what the window misses."""
     word, window = stage.word, span_adjective(stage.window)
     if found.median is None or found.p90 is None:
-        return f"No {word} has come yet, so nothing can be said about its delay."
-    took = (
-        f"Half of the {word}s come within {span(found.median)} of their decision, "
-        f"nine in ten within {span(found.p90)}"
-    )
+        return f"No {word} counts yet, so nothing can be said about its delay."
+    half = "at once"
+    if found.median >= AT_ONCE:
+        half = f"within {span(found.median)} of their decision"
+    took = f"Half of the {word}s come {half}, nine in ten within {span(found.p90)}"
+    if found.p90 < AT_ONCE:
+        took = f"Nine in ten {word}s come at once"
     if found.misses is not None:
         return (
             f"{took}. Your {window} window misses {percent(found.misses)} of them: "

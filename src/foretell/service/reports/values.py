@@ -44,7 +44,7 @@ def trusts_signal(copy: CampaignCopy) -> bool:
 
 def _counted_belief(copy: CampaignCopy) -> Belief:
     """Return the law since the last change that was found, theta, and a residual if need be."""
-    cells, counters = _since_change(copy), copy.counters
+    cells, counters = counts_since_change(copy), copy.counters
     rewards, sums = counters.paid.sum(axis=0), counters.grains.sum(axis=0) / GRAIN
     residual, deviation, own = np.zeros((3, len(cells)))
     if copy.judgement.verdict == "misleading":
@@ -67,7 +67,7 @@ def _counted_belief(copy: CampaignCopy) -> Belief:
     )
 
 
-def _since_change(copy: CampaignCopy) -> Floats:
+def counts_since_change(copy: CampaignCopy) -> Floats:
     """Return (actions, signals, `CELL`): counts of each action since its last change."""
     stretches = copy.counters.stretches
     counts = stretches.cells[: len(stretches)]

@@ -7,6 +7,7 @@ import numpy as np
 from foretell.service.reports.campaign_copy import CampaignCopy
 from foretell.service.reports.enough_rewards import enough_by
 from foretell.service.reports.signals import natural_reward
+from foretell.service.reports.values import counts_since_change
 from foretell.service.reports.words import RELATIVE, day, day_and_time, percent
 from foretell.stats.verdict import ENOUGH, least_compared, main_signal
 from foretell.types import GRAIN
@@ -72,10 +73,12 @@ def _untested(copy: CampaignCopy, signal: int) -> str:
 
 def _matters(copy: CampaignCopy, signal: int) -> str:
     """Return that a difference too small to be seen would make another action the best, if so."""
-    total = copy.counters.total.astype(np.float64)
+    total, now = copy.counters.total.astype(np.float64), counts_since_change(copy)[..., 0]
     theta = total[..., 2].sum(axis=0) / np.maximum(1.0, total[..., 1].sum(axis=0)) / GRAIN
-    law = total[..., 0] / np.maximum(1.0, total[..., 0].sum(axis=1, keepdims=True))
-    judged = total[..., 1].sum(axis=1) >= ENOUGH
+    law = now / np.maximum(1.0, now.sum(axis=1, keepdims=True))
+    judged = (total[..., 1].sum(axis=1) >= ENOUGH) & (now.sum(axis=1) >= ENOUGH) & copy.choosable
+    if judged.sum() < 2:
+        return ""
     first, second = np.where(judged, law @ theta, -1.0).argsort()[::-1][:2].tolist()
     lead, share = float((law[first] - law[second]) @ theta), float(law[first, signal])
     if lead >= share * min(copy.judgement.detectable, float(theta[signal])):

@@ -9,6 +9,8 @@ SPACE, MINUS = "\u00a0", "\u2212"
 """A space that does not break, and a minus sign."""
 RELATIVE = 48 * 3_600_000_000
 """Microseconds up to which an age is said as a span of time."""
+JUST_NOW = 100_000
+"""Microseconds within which nobody is told how long ago it was."""
 _SPANS = ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"))
 BEYOND = "a day beyond the calendar"
 OBVIOUS = 180 * 86_400_000_000
@@ -110,7 +112,11 @@ def ago(moment: int, now: int) -> str:
     '3 hours ago'
     >>> ago(1_700_000_000_000_000, 1_700_500_000_000_000)
     'on Tue 14 Nov, 22:13'
+    >>> ago(1_700_000_000_000_000, 1_700_000_000_000_000)
+    'just now'
     """
+    if now - moment < JUST_NOW:
+        return "just now"
     if now - moment < RELATIVE:
         return f"{span(max(0, now - moment) / 1e6)} ago"
     return f"on {day_and_time(moment, now)}"

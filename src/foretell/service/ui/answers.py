@@ -33,6 +33,8 @@ def actions_answer(report: protocol.CampaignReport) -> str:
     if apart:
         of = "one action" if apart == 1 else f"{apart} actions"
         said += f" For {of} the record and the present disagree; below each it says which to go by."
+    if report.status == "rewards stopped":
+        said += " The numbers are too low: rewards have stopped, and silence counts as none."
     return said
 
 
@@ -85,10 +87,15 @@ def pending_answer(report: protocol.CampaignReport) -> str:
 
 
 def signal_value_answer(
-    view: protocol.CampaignView, result: protocol.EvaluationResult | None
+    view: protocol.CampaignView,
+    result: protocol.EvaluationResult | None,
+    *,
+    asked: bool = False,
 ) -> str:
     """Return what is earned by using the signal, instead of waiting for rewards."""
     word = view.reward_name or "rewards"
+    if result is None and asked:
+        return "Being found out: the log is replayed with the signals hidden."
     if result is None:
         return (
             "Not asked yet: the log can be replayed with the signals hidden, to see what the same "
@@ -99,11 +106,11 @@ def signal_value_answer(
     using, waiting = result.value.doubly_robust, result.without_signal.doubly_robust
     if using.mean is None or waiting.mean is None:
         return "The log does not hold enough to say."
-    apart = (using.low or 0.0) > (waiting.high or 0.0)
-    gain = f"{signed(using.mean - waiting.mean)} {word} per decision"
-    if apart:
-        return f"Yes: {gain} against waiting for rewards, and the two intervals do not overlap."
-    return f"Not sure: {gain} against waiting for rewards, but the two intervals overlap."
+    gain = f"{signed(using.mean - waiting.mean)} {word} per decision against waiting for rewards"
+    above = (using.low or 0.0) > (waiting.high or 0.0)
+    if above or (using.high or 0.0) < (waiting.low or 0.0):
+        return f"{'Yes' if above else 'No'}: {gain}, and the two intervals do not overlap."
+    return f"Not sure: {gain}, but the two intervals overlap."
 
 
 def policies_answer(found: protocol.EvaluationList) -> str:

@@ -13,6 +13,7 @@ from foretell.service.http.responses import Response
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import NotFound
 from foretell.service.model.events import SLOTS
+from foretell.service.model.live_policies import campaign_spec
 from foretell.service.model.stretches import SECOND
 from foretell.service.reports.periods import Asked
 from foretell.service.reports.words import span
@@ -42,6 +43,8 @@ class CampaignReports(NamedTuple):
     delays: protocol.DelayReport
     changes: protocol.SignalChanges
     evaluations: protocol.EvaluationList
+    policy: str
+    """The policy that runs, with all its settings."""
 
     @classmethod
     async def of(cls, engine: Engine, name: str) -> CampaignReports:
@@ -58,6 +61,7 @@ class CampaignReports(NamedTuple):
             await engine.delays(name),
             await engine.changes(name),
             engine.evaluations(name),
+            str(campaign_spec(engine.runtime.look_up(name).config)),
         )
 
     def numbers(self) -> dict[str, Numbers]:
@@ -124,7 +128,7 @@ def _context(found: CampaignReports) -> dict[str, Any]:
         "uplift_answer": answers.uplift_answer(report, view),
         "policies_answer": answers.policies_answer(found.evaluations),
         "using": using,
-        "signal_value_answer": answers.signal_value_answer(view, using),
+        "signal_value_answer": answers.signal_value_answer(view, using, asked=_is_asked(found)),
         "cells": _cells(found.validity),
         "shown_signals": [one for one in view.signals if one != "none"] or view.signals,
         "ages": open_by_age(found.series, view.reward_window),
@@ -147,13 +151,15 @@ def _rank(action: protocol.ActionReport) -> tuple[bool, float, float, float]:
     return action.status == "retired", -(action.best or 0.0), -value, -(action.recent_share or 0.0)
 
 
-def _scale(report: protocol.CampaignReport) -> tuple[float, float]:
-    """Return the ends of the axis that all intervals of the actions share."""
+def _scale(report: protocol.CampaignReport) -> tuple[float, float] | None:
+    """Return the ends of the axis that all intervals of the actions share; None without any."""
     ends = [0.0]
     for one in report.actions:
         for found in (one.observed, one.value):
             if found is not None:
                 ends += [found.low, found.high]
+    if len(ends) == 1:
+        return None
     low, high = min(ends), max(ends)
     return low, high if high > low else low + 1.0
 
@@ -164,13 +170,18 @@ def _cells(validity: protocol.ValidityReport) -> dict[tuple[str, str], protocol.
 
 def _signal_value(found: CampaignReports) -> protocol.EvaluationResult | None:
     """Return the latest evaluation of the policy that runs: with and without signals."""
-    own = found.report.policy.partition("(")[0]
     done = [
         one.result
         for one in found.evaluations.evaluations
-        if one.result is not None and one.policy.partition("(")[0] == own
+        if one.result is not None and one.policy == found.policy
     ]
     return done[-1] if done else None
+
+
+def _is_asked(found: CampaignReports) -> bool:
+    """Return whether the policy that runs is being evaluated."""
+    tried = found.evaluations.evaluations
+    return any(one.status == "running" and one.policy == found.policy for one in tried)
 
 
 async def _latest_decisions(engine: Engine, name: str) -> list[protocol.RecordView]:

@@ -29,7 +29,8 @@ class TimelineEvent(NamedTuple):
 
 async def find_decision(visit: Visit) -> Response:
     """Lead from an id that was typed in to its page."""
-    return redirect(f"/ui/decisions/{quote(visit.query.get('id', '').strip(), safe='')}")
+    asked = visit.query.get("id", "").strip()
+    return redirect(f"/ui/decisions/{quote(asked, safe='')}" if asked else "/ui")
 
 
 async def decision_page(visit: Visit) -> Response:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from math import isfinite
 
 from foretell import protocol
 from foretell.pages import render
 from foretell.service.http.responses import Response
 from foretell.service.model.config import new_config
-from foretell.service.model.errors import Overloaded, Unusable
+from foretell.service.model.errors import Overloaded
 from foretell.service.model.live_policies import spec_in_place
 from foretell.service.reports.words import percent, span
-from foretell.service.ui.forms import as_body, campaign_fields, number
+from foretell.service.ui.forms import as_body, campaign_fields, decisions_a_day
 from foretell.service.ui.tables import Cell, Numbers, shown_cell
 from foretell.service.ui.visit import HTML, PAGE_HEADERS, Visit
 from foretell.sim.first_weeks import WORLDS, FirstWeeks, first_weeks
@@ -27,11 +26,8 @@ async def first_weeks_part(visit: Visit) -> Response:
     """Simulate the campaign that a form describes, and show what it earns against an even split."""
     body = as_body(protocol.NewCampaign, campaign_fields(visit.query))
     config = new_config(body, 0)
-    a_day = number(visit.query.get("decisions_a_day", ""))
-    if not isinstance(a_day, float) or not isfinite(a_day) or a_day <= 0:
-        raise Unusable("decisions a day must be a number above 0: say about how many there will be")
     seconds = REWARD_WINDOWS * body.reward_window
-    decisions = max(1, round(a_day * seconds / 86_400))
+    decisions = max(1, round(decisions_a_day(visit.query) * seconds / 86_400))
     spec = spec_in_place(config, body.policy)
     if _simulating.locked():
         raise Overloaded("another simulation is running: try again in some seconds")

@@ -22,17 +22,18 @@ SPARKS = 30
 
 async def fleet_page(visit: Visit) -> Response:
     """Show every campaign that the key is for."""
+    may_make = visit.may_change and visit.may_see_all
 
     async def make() -> str:
         rows = [await _row(visit, view) for view in _views(visit)]
         rows.sort(key=lambda row: (urgency(row["status"]), row["name"]))
         urgent = [row["name"] for row in rows if needs_somebody(row["status"])]
         answer = fleet_answer([(row["name"], row["status"]) for row in rows])
-        shown_rows = {"rows": rows, "urgent": urgent, "answer": answer, "may": visit.may_change}
+        shown_rows = {"rows": rows, "urgent": urgent, "answer": answer, "may_make": may_make}
         return await asyncio.to_thread(partial(render, "fleet.html", **shown_rows))
 
     own = None if visit.caller is None else visit.caller.campaign
-    return await visit.kept_page("Campaigns", ("fleet", own, visit.may_change), make, "campaigns")
+    return await visit.kept_page("Campaigns", ("fleet", own, may_make), make, "campaigns")
 
 
 def _views(visit: Visit) -> list[protocol.CampaignView]:
@@ -60,6 +61,7 @@ async def _row(visit: Visit, view: protocol.CampaignView) -> dict[str, Any]:
         "shown": shown(report.status),
         "sentence": report.sentence,
         "report": report,
+        "holdout": view.holdout,
         "spark": series.total.decisions[-SPARKS:],
         "a_day": _a_day(series),
         "best": rated[0] if rated else None,
@@ -93,7 +95,11 @@ async def fleet_csv(visit: Visit) -> Response:
     """Send the rows of the page as CSV."""
     rows: list[list[Cell]] = []
     for view in _views(visit):
-        report = await visit.engine.report(view.name)
+        try:
+            report = await visit.engine.report(view.name)
+        except ForetellError as error:
+            rows.append([view.name, "damaged", str(error), *[None] * 9])
+            continue
         rated, uplift = best_actions(report), report.uplift
         ends = [None] * 3 if uplift is None else [uplift.mean, uplift.low, uplift.high]
         best = [None, None] if not rated else [rated[0].action, rated[0].best]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,6 +12,7 @@ from foretell import protocol
 from foretell.policies import policy_table
 from foretell.service.http.bodies import parse_json
 from foretell.service.http.responses import encode
+from foretell.service.model.errors import Unusable
 
 UNITS = {"minutes": 60.0, "hours": 3600.0, "days": 86400.0, "weeks": 604800.0}
 Body = TypeVar("Body", bound=protocol.RequestBody)
@@ -63,6 +65,17 @@ def window(form: Mapping[str, str], name: str) -> float | str:
     typed = number(form.get(name, ""))
     unit = UNITS.get(form.get(f"{name}_unit", ""), 1.0)
     return typed * unit if isinstance(typed, float) else typed
+
+
+def decisions_a_day(form: Mapping[str, str]) -> float:
+    """Return about how many decisions there will be, for the simulation of the first weeks."""
+    typed = number(form.get("decisions_a_day", ""))
+    if not isinstance(typed, float) or not isfinite(typed) or typed <= 0:
+        raise Unusable(
+            "decisions a day must be a number above 0: say about how many there will be",
+            field="decisions_a_day",
+        )
+    return typed
 
 
 def campaign_fields(form: Mapping[str, str]) -> dict[str, Any]:

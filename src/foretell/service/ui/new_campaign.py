@@ -12,7 +12,7 @@ from foretell.service.http.responses import Response, encode
 from foretell.service.model.config import new_config
 from foretell.service.model.errors import Conflict, RequestProblem
 from foretell.service.reports.words import percent, span
-from foretell.service.ui.forms import UNITS, as_body, campaign_fields, policy_names
+from foretell.service.ui.forms import UNITS, as_body, campaign_fields, decisions_a_day, policy_names
 from foretell.service.ui.visit import Visit, campaign_address, redirect
 
 EMPTY = {
@@ -41,10 +41,11 @@ async def new_campaign_page(visit: Visit) -> Response:
 
 async def new_campaign(visit: Visit) -> Response:
     """Check what was typed in, show what will be made, and make it once that is confirmed."""
-    form = EMPTY | {name: visit.form.get(name, "") for name in EMPTY}
+    form = EMPTY | {name: value for name, value in visit.form.items() if name in EMPTY}
     try:
         body = as_body(protocol.NewCampaign, campaign_fields(form))
         new_config(body, 0)
+        decisions_a_day(form)
         if visit.form.get("confirmed") == "yes":
             view = await visit.engine.create(body, visit.author)
             visit.site.forget()

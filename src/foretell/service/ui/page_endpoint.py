@@ -19,10 +19,12 @@ from foretell.service.model.errors import Forbidden, RequestProblem, Unauthorize
 from foretell.service.model.keys import Caller
 from foretell.service.model.sessions import form_token
 from foretell.service.ui.site import Site
+from foretell.service.ui.unsent_forms import send_again, sign_in_again
 from foretell.service.ui.visit import PageHandler, Visit, is_from_here, redirect, session_of
 
 FORM = b"application/x-www-form-urlencoded"
 SIGN_IN = "/ui/sign-in"
+ANOTHER_SITE = "this form was not sent by a page of this site: open the page again"
 
 
 class PageRoute(NamedTuple):
@@ -34,6 +36,8 @@ class PageRoute(NamedTuple):
     post: PageHandler | None = None
     scope: str | None = "read"
     """None: nobody has to be signed in."""
+    each_campaign: bool = False
+    """Whether it shows any number of campaigns, and leaves out those that a key is not for."""
 
 
 class PageEndpoint:
@@ -75,43 +79,63 @@ class PageEndpoint:
         handler = route.post if method == "POST" else route.get
         if handler is None or method not in {"GET", "HEAD", "POST"}:
             raise WrongMethod(f"this page does not know the method {method[:20]!r}: open it anew")
-        if route.scope is not None:
-            if visit.caller is None and method != "POST":
-                return redirect(f"{SIGN_IN}?next={quote(visit.scope['path'])}")
+        headers: HeaderMap = dict(visit.scope["headers"])
+        if route.scope is not None and visit.caller is not None:
             self._let_in(visit, visit.caller, route.scope)
+        elif route.scope is not None and method != "POST":
+            return redirect(f"{SIGN_IN}?next={quote(visit.scope['path'])}")
+        elif route.scope is not None and not is_from_here(headers):
+            raise Unauthorized("you are signed out, or your key was revoked: sign in again")
         if method == "POST":
-            visit = visit._replace(form=await self._form(visit))
+            form = await self._form(visit, headers)
+            sent = form.pop("token", "")
+            visit = visit._replace(form=form)
+            if route.scope is not None and not _is_of_session(sent, visit.session):
+                return _unsent(visit, headers)
         return await handler(visit)
 
-    def _let_in(self, visit: Visit, caller: Caller | None, scope: str) -> None:
+    def _let_in(self, visit: Visit, caller: Caller, scope: str) -> None:
         """Raise unless the key of the session may see the page."""
-        if caller is None:
-            raise Unauthorized("you are signed out, or your key was revoked: sign in again")
         if caller.scopes.isdisjoint({scope, "admin"}):
             raise Forbidden(
                 f"this needs a key with the scope {scope}, and yours has "
                 f"{', '.join(sorted(caller.scopes))} alone: sign in with another key"
             )
         asked = visit.params.get("campaign")
-        if asked is None and "decision" in visit.params:
+        if "decision" in visit.params:
             asked = visit.engine.campaign_of(visit.params["decision"])
+        elif asked is None and caller.campaign is not None and not self._route.each_campaign:
+            raise Forbidden(
+                f"your key is for the campaign {caller.campaign!r} alone, and this is about all of "
+                f"them: sign in with a key for all campaigns"
+            )
         if asked is not None and not caller.may_use(asked):
             raise Forbidden("your key is for another campaign alone: sign in with another key")
 
-    async def _form(self, visit: Visit) -> dict[str, str]:
+    async def _form(self, visit: Visit, headers: HeaderMap) -> dict[str, str]:
         """Read a form; one that another site has sent is refused."""
-        headers: HeaderMap = dict(visit.scope["headers"])
         body = await read_body(visit.receive, headers, self._site.limits.body)
         check_media(headers, (FORM,))
-        form = dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
-        token, sent = form_token(visit.session), form.pop("token", "")
-        expected = self._route.scope is None or compare_digest(sent.encode(), token.encode())
-        if not is_from_here(headers) or not expected:
-            raise Forbidden("this form was not sent by a page of this site: open the page again")
-        return form
+        if is_from_here(headers) is False:
+            raise Forbidden(ANOTHER_SITE)
+        return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
 
     def _refusal(self, visit: Visit, error: Exception) -> Response:
         """Return the page that says what went wrong."""
         problem: RequestProblem = problem_of(error, self.name, request_id(visit.scope))
         main = render("problem.html", problem=problem, signed_in=visit.caller is not None)
         return visit.page(problem.title, main, problem.status)
+
+
+def _is_of_session(token: str, session: str) -> bool:
+    """Return whether the token of a form is that of a session."""
+    return bool(session) and compare_digest(token.encode(), form_token(session).encode())
+
+
+def _unsent(visit: Visit, headers: HeaderMap) -> Response:
+    """Return the way to send a form again whose session is over, if it is surely our own."""
+    if visit.caller is None:
+        return sign_in_again(visit)
+    if not is_from_here(headers):
+        raise Forbidden(ANOTHER_SITE)
+    return send_again(visit, visit.scope["path"], visit.form, status=409)

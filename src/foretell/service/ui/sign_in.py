@@ -7,10 +7,12 @@ script can read and no other site can use.
 from __future__ import annotations
 
 import time
+from urllib.parse import quote
 
 from foretell.pages import render
 from foretell.service.http.responses import Response
 from foretell.service.model.sessions import SESSION_SECONDS
+from foretell.service.ui.unsent_forms import send_again, unsent
 from foretell.service.ui.visit import COOKIE, Visit, redirect
 
 HOME = "/ui"
@@ -40,9 +42,13 @@ async def sign_in(visit: Visit) -> Response:
         )
         return _ask(visit, wrong, 403)
     session = await visit.engine.open_session(caller, int(time.time()) + SESSION_SECONDS)
-    to = visit.form.get("next", "")
-    inside = to == HOME or to.startswith(HOME + "/")
-    return redirect(to if inside else HOME, _cookie(visit, session, SESSION_SECONDS))
+    to, typed = visit.form.get("next", ""), visit.form.get("unsent", "")
+    to = quote(to, safe="/%") if to == HOME or to.startswith(HOME + "/") else HOME
+    cookie = _cookie(visit, session, SESSION_SECONDS)
+    if typed:
+        visit = visit._replace(caller=caller, session=session)
+        return send_again(visit, to, unsent(typed), cookie)
+    return redirect(to, cookie)
 
 
 async def sign_out(visit: Visit) -> Response:
@@ -54,7 +60,7 @@ async def sign_out(visit: Visit) -> Response:
 
 def _ask(visit: Visit, wrong: str, status: int) -> Response:
     to = visit.form.get("next", visit.query.get("next", ""))
-    main = render("sign_in.html", wrong=wrong, next=to)
+    main = render("sign_in.html", wrong=wrong, next=to, unsent=visit.form.get("unsent", ""))
     return visit.page("Sign in", main, status)
 
 

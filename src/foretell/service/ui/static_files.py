@@ -20,7 +20,16 @@ _MEDIA = {
 }
 _OF_PAGES = ("page.css", "uPlot.min.css", "uPlot.iife.min.js")
 """Those that other pages have too."""
-_OWN = ("ui.css", "charts.css", "theme.js", "live.js", "draw.js", "first_weeks.js", "icon.svg")
+_OWN = (
+    "ui.css",
+    "charts.css",
+    "theme.js",
+    "live.js",
+    "draw.js",
+    "first_weeks.js",
+    "once.js",
+    "icon.svg",
+)
 NAMES = frozenset((*_OF_PAGES, *_OWN))
 
 

@@ -1,12 +1,15 @@
 """Server-sent events: a page is told when the log has moved, and then reads itself again.
 
 Each page looks at times of its own, so that many of them do not all come back at once. A browser
-that has lost the connection connects again by itself.
+that has lost the connection connects again by itself. A stream ends with its session, so that the
+page of a key that was revoked does not stay open.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from random import random
 
@@ -24,6 +27,8 @@ BEAT_LOOKS = 20
 """Looks after which a page is told the time though nothing has moved."""
 MOST_STREAMS = 500
 """Pages that can be open at once."""
+MOST_OF_SESSION = 20
+"""Pages that one session can have open: a browser closes the stream of a page that is not seen."""
 RETRY = b"retry: 1000\n\n"
 """After so many milliseconds a browser connects again."""
 
@@ -35,19 +40,29 @@ class LogPulse:
         """Follow the log of an engine until the server stops."""
         self._engine = engine
         self._stopping = stopping
-        self.open = 0
-        """Pages that are open."""
+        self._open: Counter[str] = Counter()
+        """Pages that are open, by their session."""
 
-    async def events(self) -> AsyncGenerator[bytes]:
-        """Yield the events of one page."""
+    @property
+    def open(self) -> int:
+        """Pages that are open."""
+        return self._open.total()
+
+    def check_room(self, session: str) -> None:
+        """Raise unless one more page of a session can be open."""
+        if self._open[session] >= MOST_OF_SESSION:
+            raise Overloaded(f"you have {self._open[session]} pages open: close one")
         if self.open >= MOST_STREAMS:
             raise Overloaded(f"{self.open} pages are open, and no more can be: close one")
-        self.open += 1
+
+    async def events(self, session: str) -> AsyncGenerator[bytes]:
+        """Yield the events of one page of a session."""
+        self._open[session] += 1
         try:
             yield RETRY
             seen, looks = self._position(), TELL_LOOKS
             await asyncio.sleep(LOOK_SECONDS * random())  # noqa: S311  (not for secrets)
-            while not self._stopping():
+            while not self._stopping() and self._is_signed_in(session):
                 now = self._position()
                 if now != seen and looks >= TELL_LOOKS:
                     seen, looks = now, 0
@@ -55,10 +70,15 @@ class LogPulse:
                 elif looks >= BEAT_LOOKS:
                     looks = 0
                     yield self._event("beat")
+                yield b""  # the browser may have gone meanwhile
                 await asyncio.sleep(LOOK_SECONDS)
                 looks += 1
         finally:
-            self.open -= 1
+            self._open[session] -= 1
+            self._open += Counter()  # forgets sessions without pages
+
+    def _is_signed_in(self, session: str) -> bool:
+        return self._engine.session_caller(session, time.time()) is not None
 
     def _position(self) -> tuple[int, str | None, int]:
         """Return what changes when a page has something new to show."""

@@ -10,6 +10,8 @@ from foretell import protocol
 from foretell.service.ui.formats import NONE, count
 
 Cell = str | int | float | None
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a formula begins with."""
 
 
 class Numbers(NamedTuple):
@@ -21,17 +23,29 @@ class Numbers(NamedTuple):
     rows: list[list[Cell]]
 
     def csv(self) -> bytes:
-        """Return the table as CSV, with every digit; what is not known is empty."""
+        """Return the table as CSV, with every digit; what is not known is empty.
+
+        No text is a formula for the program that opens it.
+        """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows(self.rows)
+        writer.writerows([as_text(cell) for cell in row] for row in self.rows)
         return text.getvalue().encode()
 
     def latest(self, rows: int, columns: int) -> Numbers:
         """Return the last rows and first columns, for a page."""
         kept = [row[:columns] for row in self.rows[-rows:]]
         return Numbers(self.name, self.title, self.columns[:columns], kept)
+
+
+def as_text(cell: Cell) -> Cell:
+    """Return a cell that spreadsheets show and never compute: text, where it would be a formula.
+
+    >>> as_text("=cmd()"), as_text("@sum"), as_text("a"), as_text(-0.5)
+    ("'=cmd()", "'@sum", 'a', -0.5)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
 def shown_cell(cell: Cell) -> str:

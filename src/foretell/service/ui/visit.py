@@ -63,6 +63,11 @@ class Visit(NamedTuple):
         """Whether the key may change something."""
         return self.caller is not None and "admin" in self.caller.scopes
 
+    @property
+    def may_see_all(self) -> bool:
+        """Whether the key is for all campaigns."""
+        return self.caller is not None and self.caller.campaign is None
+
     def may_use(self, campaign: str) -> bool:
         """Return whether a campaign is one that the key is for."""
         return self.caller is not None and self.caller.may_use(campaign)
@@ -102,11 +107,17 @@ class Visit(NamedTuple):
         return self.page(title, made.main, here=here)
 
     def form_page(
-        self, template: str, title: str, status: int = 200, here: str = "", **values: Any
+        self,
+        template: str,
+        title: str,
+        status: int = 200,
+        here: str = "",
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+        **values: Any,
     ) -> Response:
         """Return a page with a form, which holds the token of this session."""
         token = form_token(self.session) if self.session else ""
-        return self.page(title, render(template, token=token, **values), status, here)
+        return self.page(title, render(template, token=token, **values), status, here, headers)
 
 
 PageHandler = Callable[[Visit], Awaitable[Response]]
@@ -132,11 +143,11 @@ def session_of(headers: Mapping[bytes, bytes]) -> str:
     return cookies[COOKIE].value if COOKIE in cookies else ""
 
 
-def is_from_here(headers: Mapping[bytes, bytes]) -> bool:
-    """Return whether a form was sent by a page of this site, as far as the browser says."""
+def is_from_here(headers: Mapping[bytes, bytes]) -> bool | None:
+    """Return whether a form was sent by a page of this site; None: the browser does not say."""
     site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
     if site is not None and site not in {b"same-origin", b"none"}:
         return False
     if origin is None:
-        return True
+        return True if site == b"same-origin" else None
     return urlsplit(origin.decode("latin-1")).netloc == headers.get(b"host", b"").decode("latin-1")

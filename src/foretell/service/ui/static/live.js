@@ -51,9 +51,13 @@ async function refresh() {
   }
 }
 
+let stream = null;
+let failed = false;
+
 function follow() {
-  const stream = new EventSource(new URL("../stream", import.meta.url));
-  let failed = false;
+  stream?.close();
+  if (document.hidden) return; // a browser has few connections for all of its tabs
+  stream = new EventSource(new URL("../stream", import.meta.url));
   const heard = (event) => {
     const now = JSON.parse(event.data).now;
     say("good", `Live, ${now.slice(11, 19)} UTC`);
@@ -77,6 +81,10 @@ function follow() {
 }
 
 drawCharts(document);
+document.addEventListener("visibilitychange", () => {
+  failed = true; // what has moved meanwhile is read when the stream is open again
+  follow();
+});
 document.addEventListener("theme", () => drawCharts(document));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(document));
 follow();

@@ -1,0 +1,62 @@
+"""The stream of a page: it lasts as long as its session, and no session takes all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from foretell import protocol
+from foretell.service.engine import Engine
+from foretell.service.log.memory import MemoryLog
+from foretell.service.model.errors import Overloaded
+from foretell.service.ui import stream
+from foretell.service.ui.stream import MOST_OF_SESSION, LogPulse
+
+
+async def session_of(engine: Engine, name: str) -> tuple[str, str]:
+    """Return a session, and the id of its key."""
+    made = await engine.make_key(protocol.NewKey(name, ["read"]))
+    caller = engine.identify(made.key)
+    assert caller is not None
+    return await engine.open_session(caller, int(time.time()) + 60), made.id
+
+
+def test_one_session_leaves_room_for_the_pages_of_others() -> None:
+    async def law() -> None:
+        engine = await Engine.open(MemoryLog(), compiled=False)
+        pulse = LogPulse(engine, lambda: False)
+        one, other = [(await session_of(engine, name))[0] for name in "ab"]
+        pages = [pulse.events(one) for _ in range(MOST_OF_SESSION)]
+        for page in pages:
+            pulse.check_room(one)
+            await anext(page)
+        with pytest.raises(Overloaded, match="close one"):
+            pulse.check_room(one)
+        pulse.check_room(other)
+        await pages[0].aclose()
+        pulse.check_room(one)
+        for page in pages:
+            await page.aclose()
+        assert pulse.open == 0
+        await engine.close()
+
+    asyncio.run(law())
+
+
+def test_a_stream_ends_with_the_key_of_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "LOOK_SECONDS", 0.0)
+
+    async def law() -> None:
+        engine = await Engine.open(MemoryLog(), compiled=False)
+        session, key = await session_of(engine, "a")
+        pulse = LogPulse(engine, lambda: False)
+        page = pulse.events(session)
+        await anext(page)
+        await engine.revoke_key(key)
+        assert [event async for event in page if event] == []
+        assert pulse.open == 0
+        await engine.close()
+
+    asyncio.run(law())
