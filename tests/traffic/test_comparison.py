@@ -56,7 +56,10 @@ def traffic(server: Server, *arguments: str) -> Result:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--silence", "unknown", "--horizon", "300"), ("--silence", "default", "--rate", "10", "--parallel", "20")],
+    [
+        ("--silence", "unknown", "--horizon", "300"),
+        ("--silence", "default", "--rate", "10", "--parallel", "20"),
+    ],
     ids=["unknown", "default"],
 )
 def test_over_20_paired_runs_the_regret_is_that_of_the_lab(
