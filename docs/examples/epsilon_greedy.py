@@ -21,6 +21,7 @@ class EpsilonGreedy(ft.Spec):
     """Play the action that looks best, and with probability epsilon any other."""
 
     epsilon: float = 0.1
+    """Probability that a round plays any action at random."""
 
 
 class EpsilonGreedyState(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,11 @@ from foretell.service.http.metrics import Metrics
 from foretell.service.http.routes import OPERATIONS
 from foretell.service.model import events
 from foretell.service.setting_info import known_settings
+from foretell.worlds.changes import Changes
+from foretell.worlds.delays import Delay
+from foretell.worlds.rewards import RewardFamily
+from foretell.worlds.scenario import Scenario
+from foretell.worlds.theta_changes import ThetaChanges
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -70,6 +76,24 @@ def test_a_route_is_in_the_reference(operation: Any) -> None:
 def test_a_command_is_in_the_reference(command: str) -> None:
     page = (DOCS / "reference" / "commands.md").read_text("utf-8")
     assert re.search(rf"^## `{command}[ `]", page, flags=re.MULTILINE)
+
+
+def test_every_key_of_a_scenario_is_in_the_page_on_studies() -> None:
+    page = (DOCS / "studies.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| (`.*?) \| (.*) \|$", page, flags=re.MULTILINE))
+    keys = {key: text for names, text in rows.items() for key in re.findall(r"`(\w+)`", names)}
+    assert {field.name for field in dataclasses.fields(Scenario)} <= set(keys)
+    parts = {
+        "changes": Changes,
+        "theta_changes": ThetaChanges,
+        "rewards": RewardFamily,
+        "delay": Delay,
+    }
+    for key, kinds in parts.items():
+        tags = [kind.__struct_config__.tag for kind in get_args(kinds)]
+        assert tags, key
+        missing = [tag for tag in tags if not re.search(rf'[`"]{tag}[`"]', keys[key])]
+        assert missing == [], f"docs/studies.md does not name {missing} for {key}"
 
 
 @pytest.mark.parametrize("name", [row.name for row in policy_table(shipped=True)])

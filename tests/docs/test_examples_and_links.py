@@ -9,17 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.server_process import KEY, Server, environment
+from tests.docs.pages import DOCS, ROOT, SERVER, code_of, run_python
+from tests.service.server_process import Server
 
-ROOT = Path(__file__).parents[2]
-SERVER = "http://localhost:8000"
-"""Where the service is, in the examples."""
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 
 def blocks(page: Path) -> str:
     """Return the Python of a page that is no doctest and needs no server, as one script."""
-    found = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
+    found = code_of(page, "python")
     return "\n".join(block for block in found if ">>>" not in block and SERVER not in block)
 
 
@@ -56,18 +54,9 @@ def test_the_code_of_a_page_runs(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_ten_lines_for_products_run_against_a_server(tmp_path: Path) -> None:
-    found = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
-    (script,) = (block for block in found if SERVER in block)
+    (script,) = (block for block in code_of(ROOT / "README.md", "python") if SERVER in block)
     with Server(tmp_path) as server:
-        ran = subprocess.run(
-            [sys.executable, "-c", script.replace(SERVER, server.url)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=environment(KEY=KEY),
-        )
-        assert ran.returncode == 0, ran.stderr
+        run_python(server, tmp_path, script)
         counts = server.ask("GET", "/v1/campaigns/home-hero/report")[1]["counts"]
     assert (counts["decisions"], counts["signals"], counts["rewards"]) == (1, 1, 1)
 

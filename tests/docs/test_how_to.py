@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,14 +14,11 @@ import pytest
 
 from foretell.cli import cli
 from foretell.service.log.sqlite.rows import write_settings
+from tests.docs.pages import DOCS, code_of, run_python, run_shell
 from tests.service.log.fixtures.make_format_1 import FOLDER as FIXTURES
-from tests.service.server_process import CAMPAIGN, KEY, Server, environment, foretell
+from tests.service.server_process import CAMPAIGN, Server, foretell
 
-HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
-STRICT = """
-set -euo pipefail
-curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }
-"""
+HOW_TO = DOCS / "how-to"
 DECIDE = "/v1/campaigns/home-hero/decisions"
 
 pytestmark = pytest.mark.slow
@@ -32,37 +26,13 @@ pytestmark = pytest.mark.slow
 
 def blocks(page: str, kind: str) -> list[str]:
     """Return the code of one kind on a page."""
-    text = (HOW_TO / f"{page}.md").read_text("utf-8")
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
-    return [code for named, code in found if named == kind]
-
-
-def run(server: Server, folder: Path, *command: str) -> str:
-    """Run what a reader runs, with the address and the key of the server set."""
-    here = str(Path(sys.executable).parent)
-    ran = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=environment(
-            KEY=KEY,
-            FORETELL_URL=server.url,
-            FORETELL_ADMIN_KEY=KEY,
-            PATH=f"{here}{os.pathsep}{os.environ['PATH']}",
-        ),
-        timeout=300,
-    )
-    assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
-    return ran.stdout
+    return code_of(HOW_TO / f"{page}.md", kind)
 
 
 def run_page(server: Server, folder: Path, page: str) -> str:
-    """Run every command of a page, top to bottom."""
-    commands = "\n".join(blocks(page, "sh")).replace("http://localhost:8000", server.url)
-    assert commands
-    return run(server, folder, "bash", "-c", STRICT + commands)
+    """Run every command of a page, top to bottom; the address and the key are set."""
+    known = {"FORETELL_URL": server.url, "FORETELL_ADMIN_KEY": server.key}
+    return run_shell(server, folder, "\n".join(blocks(page, "sh")), **known)
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +85,7 @@ def test_the_metrics_are_where_the_page_on_monitoring_says(server: Server, tmp_p
 def test_a_server_asks_for_a_page_as_the_page_on_browsers_says(
     server: Server, tmp_path: Path
 ) -> None:
-    script = "\n".join(blocks("browsers", "python")).replace("http://localhost:8000", server.url)
-    run(server, tmp_path, sys.executable, "-c", script)
+    run_python(server, tmp_path, "\n".join(blocks("browsers", "python")))
 
 
 def test_a_campaign_is_hidden_and_shown_again(server: Server, tmp_path: Path) -> None:
@@ -151,11 +120,7 @@ def test_a_log_of_format_1_is_served_and_backed_up_before_an_upgrade(tmp_path: P
     with Server(tmp_path, FORETELL_ADMIN_KEY=key) as server:
         listed = server.ask("GET", "/v1/campaigns")[1]["campaigns"]
         assert listed
-        commands = "\n".join(blocks("upgrade", "sh"))
-        said = run(
-            server, tmp_path, "env", f"FORETELL_ADMIN_KEY={key}", "bash", "-c", STRICT + commands
-        )
-        assert "Nothing is damaged." in said
+        assert "Nothing is damaged." in run_page(server, tmp_path, "upgrade")
     restored = foretell("restore", "before-upgrade.db", "--db", "rolled-back.db", cwd=tmp_path)
     assert restored.returncode == 0, restored.stderr
     with Server(tmp_path, "--db", "rolled-back.db", FORETELL_ADMIN_KEY=key) as server:

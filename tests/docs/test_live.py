@@ -2,60 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from foretell.service.http.metric_catalogue import CATALOGUE
-from tests.service.server_process import KEY, Server, environment, foretell
+from tests.docs.pages import DOCS, code_of, run_python, run_shell
+from tests.service.server_process import Server, foretell
 
-PAGE = (Path(__file__).parents[2] / "docs" / "live.md").read_text("utf-8")
-STRICT = """
-set -euo pipefail
-curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }
-"""
-"""A refusal ends the script, as it would end the reader's patience."""
-
-
-def blocks(kind: str) -> str:
-    """Return all code of one kind."""
-    return "\n".join(re.findall(rf"^```{kind}\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE))
-
-
-def run(server: Server, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run what a reader would run in a terminal next to the server."""
-    here = str(Path(sys.executable).parent)
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=environment(KEY=KEY, PATH=f"{here}{os.pathsep}{os.environ['PATH']}"),
-        timeout=120,
-    )
+LIVE = DOCS / "live.md"
+PAGE = LIVE.read_text("utf-8")
 
 
 @pytest.mark.slow
 def test_the_commands_and_the_python_of_the_page_work(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
-        commands = blocks("sh").replace("http://localhost:8000", server.url)
+        commands = "\n".join(code_of(LIVE, "sh"))
         assert commands.count("curl ") > 10
-        ran = run(server, tmp_path, "bash", "-c", STRICT + commands)
-        assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
-        assert ran.stdout.count('"status":"accepted"') >= 5
-        assert '"counts":{"decisions":1,"signals":1,"rewards":1,' in ran.stdout
-        assert '{"decisions":1}' in ran.stdout, "user-17 is erased"
-        assert "Nothing is damaged." in ran.stdout
-        assert "Restored" in ran.stdout
-        script = blocks("python").replace("http://localhost:8000", server.url)
-        ran = run(server, tmp_path, sys.executable, "-c", script)
-        assert ran.returncode == 0, ran.stderr
-        assert "signals=1, rewards=1" in ran.stdout
+        said = run_shell(server, tmp_path, commands)
+        assert said.count('"status":"accepted"') >= 5
+        assert '"counts":{"decisions":1,"signals":1,"rewards":1,' in said
+        assert '{"decisions":1}' in said, "user-17 is erased"
+        assert "Nothing is damaged." in said
+        assert "Restored" in said
+        said = run_python(server, tmp_path, "\n".join(code_of(LIVE, "python")))
+        assert "signals=1, rewards=1" in said
         _, page = server.ask("GET", "/v1/campaigns/home-hero/report")
         assert page["policy"].startswith("nsd-psrl")
 

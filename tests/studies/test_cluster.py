@@ -212,7 +212,8 @@ def test_local_processes_need_no_cluster(tmp_path: Path) -> None:
         ("local:0", "named local:N with N processes, got 'local:0'"),
         ("local:many", "named local:N with N processes"),
         ("tcp://127.0.0.1:1", "there is no Dask scheduler at 'tcp://127.0.0.1:1'"),
-        ("nowhere", "there is no Dask scheduler at 'nowhere'"),
+        ("nowhere", "is written tcp://HOST:PORT, got 'nowhere'"),
+        ("http://127.0.0.1:8786", "is written tcp://HOST:PORT, got 'http://"),
     ],
 )
 def test_a_wrong_address_is_named(

@@ -59,6 +59,10 @@ def test_a_scenario_of_ones_own_is_read_whole() -> None:
         (TEXT.replace('base = "paper"', 'base = "papre"'), "there is no scenario 'papre': did you"),
         (CAMPAIGN.replace("average", "avrage"), "line 17: there is no field 'avrage' of"),
         (CAMPAIGN.replace('"geometric"', '"geo"'), "line 17: there is no family 'geo'"),
+        (
+            TEXT.replace("[400, 800]", "400"),
+            "line 8: the word 'window' of the grid needs a list of values, got 400: put it in",
+        ),
         (CAMPAIGN.replace("0.90", "0.80"), "line 12: the law of action 0 must sum to 1"),
         (
             TEXT.replace('window={window})", "nsd-psrl', 'window={windwo})", "nsd-psrl'),

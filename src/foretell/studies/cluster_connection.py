@@ -40,6 +40,7 @@ def connected(address: str) -> Iterator[Client]:
     with ExitStack() as stack:
         if address.startswith(_LOCAL):
             address = stack.enter_context(_local_cluster(distributed, _count(address)))
+        _check_address(address)
         try:
             client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -48,6 +49,15 @@ def connected(address: str) -> Iterator[Client]:
                 f"dask scheduler, or use local:N for N processes on this machine"
             ) from None
         yield stack.enter_context(client)
+
+
+def _check_address(address: str) -> None:
+    """Refuse what is no address: Dask's client would, but then waits a minute for its own end."""
+    if re.fullmatch(r"((tcp|tls|ws|wss|ucx)://)?[^\s/]+:[0-9]{1,5}", address) is None:
+        raise InvalidInput(
+            f"the address of a Dask scheduler is written tcp://HOST:PORT, got {address!r}: take "
+            f"the one that dask scheduler prints, or local:N for N processes on this machine"
+        )
 
 
 def _count(address: str) -> int:

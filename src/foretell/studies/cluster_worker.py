@@ -84,7 +84,7 @@ def describe_worker(payload: bytes) -> dict[str, str]:
             path = folder / relative
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        sys.path.append(str(folder))
+        sys.path.insert(0, str(folder))  # before files of the same names that this machine has
         for name, relative in own.modules:
             if "." in name or relative.endswith("__init__.py"):
                 importlib.import_module(name)

@@ -60,7 +60,7 @@ class ClusterWorkers:
         if isinstance(answer, dict):
             other = [key for key in self._here if answer.get(key) != self._here[key]]
             said = ", ".join(f"{key} {answer.get(key)} and not {self._here[key]}" for key in other)
-            reason = f"it has {said}" if other else ""
+            reason = f"it has {said}: install the same there" if other else ""
         else:
             text = " ".join(str(answer).split())
             reason = f"it cannot load foretell or your files ({type(answer).__name__}: {text})"
@@ -68,9 +68,7 @@ class ClusterWorkers:
             self._accepted.add(address)
             return
         self._refused[address] = f"the worker {name} is refused, because {reason}"
-        warnings.warn(
-            f"{self._refused[address]}: install the same there", RuntimeWarning, stacklevel=2
-        )
+        warnings.warn(self._refused[address], RuntimeWarning, stacklevel=2)
 
     def _reasons(self) -> str:
         return "; ".join(self._refused.values())

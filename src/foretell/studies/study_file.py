@@ -99,6 +99,14 @@ def _checked(plain: dict[str, Any], lines: _Lines) -> _File:
         if key not in _File.__struct_fields__:
             with lines.blamed(lines.of_key(key)):
                 raise UnknownName.of("key", key, _File.__struct_fields__)
+    grid = plain.get("grid")
+    for word, values in grid.items() if isinstance(grid, dict) else ():
+        if not isinstance(values, list):
+            with lines.blamed(lines.of_key(word, after=lines.of_key("grid"))):
+                raise InvalidInput(
+                    f"the word {word!r} of the grid needs a list of values, got {values!r}: "
+                    f"put it in brackets"
+                )
     try:
         file = msgspec.convert(plain, _File)
     except msgspec.ValidationError as error:
