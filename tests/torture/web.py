@@ -52,7 +52,13 @@ class Web:
 
     async def _refitted(self, campaign: str) -> None:
         """Wait until a refit is in force: its 202 promised nothing yet."""
-        while (refit := (await self.client.get(campaign)).json()["refit"]) is not None:
+        while True:
+            seen = await self.client.get(campaign)
+            if seen.status_code != 200:
+                raise NoAnswer  # whether it came into force is not known
+            refit = seen.json()["refit"]
+            if refit is None:
+                return
             if refit["status"] == "failed":
                 raise Refused(409, refit["detail"])
             await asyncio.sleep(0.002)
