@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 PAGE = "/ui/campaigns/large"
 PAGES = 100
-RATE, SECONDS = 200, 20.0
+RATE, SECONDS = 200, 12.0
 """Decisions a second while pages are open, and for how long: a page is made anew meanwhile."""
 TURNS = 3
 FORGOTTEN_SECONDS = 21.0

@@ -316,11 +316,13 @@ class _Simulation:
     async def _check_draw(self, server: Server) -> None:
         """Ask for a decision when nothing is under way, and draw it again from the log alone."""
         assert server.engine is not None
-        await asyncio.sleep(10.0)  # longer than a table of shares is kept
+        await asyncio.sleep(10.0)
+        runtime, log = server.engine.runtime, log_of(server)
+        for active in runtime.by_number.values():  # a table may be of a time when some were
+            active.decider.forget(active.decider._choosable)
         answer = await self.traffic.decide_plainly(self.network, "plain")
         if server.dead.is_set() or answer is None:
             return
-        runtime, log = server.engine.runtime, log_of(server)
         token = read_decision_id(answer["decision_id"], runtime.secrets)
         assert token is not None
         event = (await log.decided(token.campaign, [token.number]))[token.number]
