@@ -8,6 +8,7 @@ import os
 import random
 import re
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ FRESH = 10
 """Every so many servers one starts on its own, with all that Python and imports take."""
 STARTS = 0.25
 """The share of servers that are killed while they start."""
+REFIT_SECONDS = 30.0
+"""Seconds after which nobody waits for a refit any more."""
 
 
 class Web:
@@ -52,16 +55,18 @@ class Web:
 
     async def _refitted(self, campaign: str) -> None:
         """Wait until a refit is in force: its 202 promised nothing yet."""
-        while True:
+        until = time.monotonic() + REFIT_SECONDS
+        while time.monotonic() < until:
             seen = await self.client.get(campaign)
             if seen.status_code != 200:
-                raise NoAnswer  # whether it came into force is not known
+                break
             refit = seen.json()["refit"]
             if refit is None:
                 return
             if refit["status"] == "failed":
                 raise Refused(409, refit["detail"])
             await asyncio.sleep(0.002)
+        raise NoAnswer  # whether it came into force is not known
 
 
 def request_of(verb: str, body: Body) -> tuple[str, str, str, bytes]:
