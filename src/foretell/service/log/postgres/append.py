@@ -49,22 +49,26 @@ class Appending:
 
     def _without_rivals(self, indices: list[int]) -> list[int]:
         """Return the drafts that claim what no earlier one of them claims."""
+        claims_of_all = [claim for index in indices for claim in self._wanted[index].all_claims()]
+        if len(set(claims_of_all)) == len(claims_of_all):
+            return indices  # as nearly always
         claimed: set[object] = set()
         found = []
         for index in indices:
-            wanted = self._wanted[index]
-            claims = {*wanted.claims, *([wanted.unit_key] if wanted.unit_key else ())}
+            claims = self._wanted[index].all_claims()
             if claimed.isdisjoint(claims):
                 found.append(index)
-                claimed |= claims
+                claimed.update(claims)
         return found
 
     async def _write(self, indices: list[int]) -> None:
         """Write some drafts, and answer those that have lost."""
         stamps, wanted = self._own.stamps, self._wanted
-        for about in (wanted[index].draft.decision for index in indices):
-            if 0 < about - stamps.head() < CLOSE:
-                stamps.advance(about + 1)
+        head = stamps.head()
+        for index in indices:
+            if 0 < wanted[index].draft.decision - head < CLOSE:
+                stamps.advance(wanted[index].draft.decision + 1)
+                head = stamps.head()
         seqs = stamps.begin(len(indices))
         try:
             while indices:
@@ -88,10 +92,14 @@ class Appending:
     def _accept(self, indices: list[int], group: Group) -> None:
         for index, record in zip(indices, group.records, strict=True):
             self._results[index] = Accepted(record)
+        rivals = [n for n, found in enumerate(self._results) if found is None]
+        if not rivals:
+            return
+        for index, record in zip(indices, group.records, strict=True):
             event = record.event
             action = event.action if isinstance(event, Decided) else None
             self._earlier.add(self._wanted[index], record, action)
-        self._answer([n for n, found in enumerate(self._results) if found is None])
+        self._answer(rivals)
 
     def _answer(self, indices: list[int]) -> list[int]:
         """Answer the drafts whose claims are known to be made; return the others."""

@@ -41,6 +41,10 @@ class Wanted:
         if draft.unit is not None and draft.unit_action is not None:
             self.unit_key = (draft.campaign, draft.unit, draft.unit_action)
 
+    def all_claims(self) -> list[Any]:
+        """Return what it claims: keys, and the action of a unit."""
+        return self.claims if self.unit_key is None else [*self.claims, self.unit_key]
+
 
 class Group:
     """Drafts that are written together, all or none."""
