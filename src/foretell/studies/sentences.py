@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from foretell.studies.claim import Claim, Group, Verdict
 
 WORDS = ("supported", "not supported", "undecided")
+DEPENDS = "depends on the reading"
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Sentence:
     def word(self) -> str:
         """The verdict that all readings share, else that it depends on the reading."""
         words = {verdict.word for verdict in self.verdicts}
-        return words.pop() if len(words) == 1 else "depends on the reading"
+        return words.pop() if len(words) == 1 else DEPENDS
 
 
 def sentences(verdicts: list[Verdict], group: Group) -> list[Sentence]:
@@ -46,4 +47,6 @@ def in_words(tested: list[Sentence]) -> str:
     """
     words = [sentence.word for sentence in tested]
     counts = {word: words.count(word) for word in dict.fromkeys((*WORDS, *words))}
+    if counts.get(DEPENDS, 0) > 1:
+        counts["depend on the reading"] = counts.pop(DEPENDS)
     return ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "none"
