@@ -174,6 +174,24 @@ def test_rewards_and_corrections_come_to_the_same_in_any_order(
     assert totals[0] == totals[1]
 
 
+@settings(max_examples=300)
+@given(case=cases())
+def test_the_total_with_a_record_is_the_one_that_it_then_has(case: Case) -> None:
+    reward = RewardTotal()
+    for record in rewards(case.records.feedback, 1):
+        foreseen = reward.total_with(record)
+        reward.add(record)
+        assert foreseen == reward.total
+
+
+def test_what_is_left_of_a_sum_is_not_a_rounding_error_outside_its_range() -> None:
+    reward = RewardTotal()
+    for number, value in enumerate((0.5, 0.5, 1.051)):
+        reward.add(Record(number + 1, 1, NUMBER, Feedback(1, f"r{number}", 1, OBSERVED, value)))
+    retraction = Feedback(1, "c", 1, RETRACT, 0.0, "r2")
+    assert reward.total_with(Record(9, 1, NUMBER, retraction)) == 1.0
+
+
 @given(values=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40))
 def test_the_sum_is_exact_and_rounded_once(values: list[float]) -> None:
     rule = StageRule(Window(1), False, 0.0)

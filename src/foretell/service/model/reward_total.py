@@ -73,15 +73,21 @@ class RewardTotal:
     def _changed(self, before: float, after: float) -> float | None:
         """Return what the sum is with one value in place of another; NaN: there is none."""
         left = self._left - (not math.isnan(before)) + (not math.isnan(after))
-        parts = (self.total or 0.0, -before, after)
-        return math.fsum(part for part in parts if not math.isnan(part)) if left else None
+        return (self._sum - _units(before) + _units(after)) / _UNIT if left else None
 
     def _count(self, value: float, sign: int) -> None:
         if not math.isnan(value):
-            over, under = value.as_integer_ratio()
-            self._sum += sign * over * (_UNIT // under)
+            self._sum += sign * _units(value)
             self._left += sign
             self.total = self._sum / _UNIT if self._left else None
+
+
+def _units(value: float) -> int:
+    """Return a value as a whole number of the smallest units, exactly; NaN, which is none, as 0."""
+    if math.isnan(value):
+        return 0
+    over, under = value.as_integer_ratio()
+    return over * (_UNIT // under)
 
 
 class NoRewards(NamedTuple):
