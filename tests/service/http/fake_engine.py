@@ -102,6 +102,9 @@ class FakeEngine:
     def identify(self, bearer: str) -> Caller | None:
         return self.callers.get(bearer)
 
+    def caller_of(self, key_id: str) -> Caller | None:
+        return next((one for one in self.callers.values() if one.author.id == key_id), None)
+
     def campaign_of(self, decision_id: str) -> str | None:
         return self.decided.get(decision_id)
 

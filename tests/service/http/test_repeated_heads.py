@@ -130,7 +130,7 @@ def test_the_same_head_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_known_head_is_checked_each_time() -> None:
-    """The key may be revoked meanwhile, and the budget used up."""
+    """The budget may be used up meanwhile."""
 
     async def work(server: RawServer) -> None:
         reader, writer = await server.connect()
@@ -144,6 +144,30 @@ def test_a_known_head_is_checked_each_time() -> None:
         assert found == [201, 201, 429]
 
     served(work, Limits(key_requests=2.0))
+
+
+@pytest.mark.parametrize("again", [None, ("decide",), ("feedback",)])
+def test_a_key_that_was_let_in_before_is_looked_up_again(again: tuple[str, ...] | None) -> None:
+    """It is revoked, and then perhaps made again with the same or another scope."""
+
+    async def work(server: RawServer) -> None:
+        reader, writer = await server.connect()
+        callers = server.engine.callers
+        known = callers["ftk_decide"]
+        found = []
+        for _ in range(3):
+            writer.write(ask())
+            answer = await one_answer(reader)
+            assert answer is not None
+            found.append(answer.status)
+            if len(found) == 2:
+                del callers["ftk_decide"]
+                if again is not None:
+                    callers["ftk_decide"] = known._replace(scopes=frozenset(again))
+        writer.close()
+        assert found == [201, 201, {None: 401, ("decide",): 201, ("feedback",): 403}[again]]
+
+    served(work)
 
 
 def test_one_timer_closes_a_connection_that_was_busy_and_is_idle(

@@ -118,9 +118,11 @@ class Decisions:
 
     async def _choose(self, active: ActiveCampaign, eligible: Eligible, nonce: int) -> Choice:
         """Choose; where a table takes long to make, it is made in a thread before."""
-        if active.decider.is_slow(active.overlay):
+        decider, overlay = active.decider, active.overlay
+        table = decider.fresh_table(overlay, eligible)
+        if table is None and decider.is_slow(overlay):
             await prepare_table(active, eligible, nonce)
-        return active.decider.choose(active.overlay, eligible, nonce)
+        return decider.choose(overlay, eligible, nonce, table)
 
     def _draft(
         self,

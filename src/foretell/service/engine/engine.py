@@ -73,6 +73,7 @@ class Engine:
     def _bind_methods(self) -> None:
         """Offer the methods of the parts as the engine's own, without a call in between."""
         self.identify = self.runtime.identify
+        self.caller_of = self.runtime.caller_of
         self.campaign_of = self.runtime.campaign_of
         self.decide = self.decisions.decide
         self.feedback = self.feedback_intake.feedback

@@ -86,7 +86,10 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        found = self._tree.find(scope["path"]) if scope["type"] == "http" else None
+        kept = scope.get("kept", {})
+        found = kept.get(self)
+        if found is None and scope["type"] == "http":
+            found = kept[self] = self._tree.find(scope["path"])
         if found is None:
             await self._others(scope, receive, send)
         else:

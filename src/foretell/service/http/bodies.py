@@ -10,6 +10,7 @@ import msgspec
 from starlette.types import Message, Receive
 
 from foretell.protocol.fields import MAX_BATCH_EVENTS
+from foretell.service.http.responses import Exchanged
 from foretell.service.model.checks.validation import refuse_json
 from foretell.service.model.errors import Malformed, TooLarge, WrongMedia
 
@@ -68,13 +69,14 @@ async def read_body(
         raise Malformed("the header Content-Length must be a whole number")
     if len(length) > 18 or int(length) > limit:
         raise _too_large(limit)
-    message = await receive()  # next_message, without a call on every request
-    if message["type"] != "http.request":
-        raise ClientDisconnected
-    body: bytes = message.get("body", b"")
+    exchange, more = getattr(receive, "__self__", None), False
+    body = exchange.whole_body() if isinstance(exchange, Exchanged) else None
+    if body is None:
+        message = await next_message(receive)
+        body, more = message.get("body", b""), message.get("more_body", False)
     if meter is not None:
         meter.take(len(body))
-    if message.get("more_body", False):
+    if more:
         body = await _read_rest(receive, body, limit, values, meter)
     elif len(body) > values and _count_marks(body) > values:
         raise _too_many(values)

@@ -64,10 +64,10 @@ class Endpoint:
         read = False
         try:
             try:
-                headers, params = dict(scope["headers"]), scope["path_params"]
-                caller: Caller | None = None
-                if operation.scope is not None:
-                    caller = scope["caller"] = self._let_in(headers, scope["headers"], params)
+                params = scope["path_params"]
+                headers, caller = self._read_headers(scope)
+                if caller is not None:
+                    scope["caller"] = caller
                     if self._admin_waits or "admin" not in caller.scopes:
                         use = state.admission.enter(caller)
                 query = None
@@ -96,6 +96,25 @@ class Endpoint:
         finally:
             if use is not None:
                 state.admission.leave(use)
+
+    def _read_headers(self, scope: Scope) -> tuple[HeaderMap, Caller | None]:
+        """Return the headers by name, and whose key is among them, where one is needed.
+
+        A key that came with the same head before is looked up by its id: it may be revoked by now.
+        """
+        kept = scope.get("kept", {})
+        found: tuple[HeaderMap, Caller | None] | None = kept.get(self)
+        if found is not None:
+            caller = found[1]
+            if caller is None or self._state.engine.caller_of(caller.author.id) is caller:
+                return found
+        headers, caller = dict(scope["headers"]), None
+        if self._operation.scope is not None:
+            caller = self._let_in(headers, scope["headers"], scope["path_params"])
+        found = headers, caller
+        if "decision" not in scope["path_params"]:  # whose campaign may not be known yet
+            kept[self] = found
+        return found
 
     def _let_in(self, headers: HeaderMap, listed: HeaderList, params: Mapping[str, str]) -> Caller:
         if len(headers) != len(listed):

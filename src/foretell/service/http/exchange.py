@@ -20,7 +20,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from foretell.service.http.problems import problem_response
-from foretell.service.http.responses import send_response
+from foretell.service.http.responses import Exchanged, Headers, send_response
 from foretell.service.model.errors import Internal
 
 REQUEST_ID = b"x-request-id"
@@ -47,7 +47,7 @@ def head_of(status: int, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
     return STATUS_LINE[status] + lines + b"\r\n\r\n"
 
 
-class Exchange(RequestResponseCycle):
+class Exchange(RequestResponseCycle, Exchanged):
     """One request and its answer, which waits for its content and is then sent at once."""
 
     logger = logging.getLogger("uvicorn.error")
@@ -83,7 +83,7 @@ class Exchange(RequestResponseCycle):
         self.request_id = scope["request_id"] = request_id
         self.keep_alive = keep_alive
         self.on_response = on_response
-        self.body = bytearray()
+        self.body: bytes | bytearray = bytearray()  # type: ignore[assignment]
 
     @property
     def message_event(self) -> asyncio.Event:  # type: ignore[override]
@@ -91,6 +91,10 @@ class Exchange(RequestResponseCycle):
         if self._event is None:
             self._event = asyncio.Event()
         return self._event
+
+    def take_whole(self, body: bytes) -> None:
+        """Take the body, when all of it has come with the head."""
+        self.body, self.more_body, self._has_news = body, False, True
 
     def add_body(self, part: bytes) -> None:
         """Take a part of the body."""
@@ -106,6 +110,16 @@ class Exchange(RequestResponseCycle):
         self._has_news = True
         if self._event is not None:
             self._event.set()
+
+    def whole_body(self) -> bytes | None:
+        """Take the body, if all of it has come; None where it must be waited for."""
+        if self.more_body or not self._has_news or self.waiting_for_100_continue:
+            return None
+        if self.disconnected or self.response_complete:
+            return None
+        self._has_news = False
+        body, self.body = bytes(self.body), b""
+        return body
 
     async def receive(self) -> Any:
         """Return what has come of the body, or wait for more of it."""
@@ -131,12 +145,13 @@ class Exchange(RequestResponseCycle):
             await super().send(message)
         else:
             self._start = None
-            if message.get("more_body") or self.flow.write_paused or self.scope["method"] == "HEAD":
+            content = message.get("body", b"")
+            if message.get("more_body") or not self.answer(
+                start["status"], start["headers"], content
+            ):
                 self.default_headers = [*self.default_headers, (REQUEST_ID, self.request_id)]
                 await super().send(start)
                 await super().send(message)
-            elif not self.disconnected:
-                self._send_whole(start["status"], start["headers"], message.get("body", b""))
 
     async def send_500_response(self) -> None:
         """Answer in place of an application that failed, and close."""
@@ -146,7 +161,12 @@ class Exchange(RequestResponseCycle):
         receive = cast("Receive", self.receive)
         await send_response(response, "none", self.scope["method"], receive, self.send)
 
-    def _send_whole(self, status: int, headers: list[tuple[bytes, bytes]], content: bytes) -> None:
+    def answer(self, status: int, headers: Headers, content: bytes) -> bool:
+        """Send an answer in one piece; return whether that can be done."""
+        if self.response_started or self.flow.write_paused or self.scope["method"] == "HEAD":
+            return False
+        if self.disconnected:
+            return True
         lines = [*self.default_headers, (REQUEST_ID, self.request_id), *headers]
         if not self.keep_alive:
             lines.append((b"connection", b"close"))
@@ -157,3 +177,4 @@ class Exchange(RequestResponseCycle):
         if not self.keep_alive:
             self.transport.close()
         self.on_response()
+        return True

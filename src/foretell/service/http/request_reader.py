@@ -4,7 +4,8 @@ The callbacks are those of uvicorn's protocol, written out: each request meets a
 over a limit is raised into the parser, which then stops.
 
 A client that asks the same again and again sends the same head each time. What the parser made of
-the last head is kept: a request that is whole, and begins with the same bytes, is not parsed.
+the last head is kept: a request that is whole, and begins with the same bytes, is not parsed. What
+the application has found out about that head, it leaves in `scope["kept"]` for the next.
 """
 
 from __future__ import annotations
@@ -112,8 +113,7 @@ class RequestReader(HttpToolsProtocol):
         self.scope = cast("HTTPScope", last.scope.copy())
         self.request_id = None
         exchange = self.cycle = self._exchange(keep_alive=True)
-        exchange.add_body(data[len(last.head) :])
-        exchange.end_body()
+        exchange.take_whole(data[len(last.head) :])
         self._start_asgi_task(exchange, self.app)
 
     def remember(self, data: bytes) -> None:
@@ -145,7 +145,7 @@ class RequestReader(HttpToolsProtocol):
         self.url = b""
         self.expect_100_continue = False
         self.headers = []
-        self.scope = {  # type: ignore[typeddict-item]
+        scope: Any = {
             "type": "http",
             "asgi": _ASGI,
             "http_version": "1.1",
@@ -154,7 +154,9 @@ class RequestReader(HttpToolsProtocol):
             "scheme": self.scheme,
             "root_path": "",
             "headers": self.headers,
+            "kept": {},
         }
+        self.scope = scope
 
     def on_url(self, url: bytes) -> None:
         """Take a part of the address."""

@@ -39,6 +39,21 @@ class Response(NamedTuple):
     media: bytes = b"application/json"
 
 
+class Exchanged:
+    """A request whose `receive` and `send` are its own: what is whole need not pass through them.
+
+    Where something is wrapped around either of them, it is called as ASGI says.
+    """
+
+    def whole_body(self) -> bytes | None:
+        """Take the body, if all of it has come; None where it must be waited for."""
+        raise NotImplementedError
+
+    def answer(self, status: int, headers: Headers, content: bytes) -> bool:
+        """Send an answer in one piece; return whether that can be done."""
+        raise NotImplementedError
+
+
 class BrokenStream(Exception):
     """Content stopped before its end: the server closes the connection, so the client can tell."""
 
@@ -54,6 +69,9 @@ async def send_response(
     start = [NO_STORE, *headers]
     if status != 204:
         start += ((b"content-type", media), (b"content-length", b"%d" % len(content)))
+    exchange = getattr(send, "__self__", None)
+    if isinstance(exchange, Exchanged) and exchange.answer(status, start, content):
+        return
     await send({"type": "http.response.start", "status": status, "headers": start})
     await send({"type": "http.response.body", "body": b"" if method == "HEAD" else content})
 

@@ -72,15 +72,21 @@ class Decider:
         self.forgot = 0
         """How often the tables were dropped: one that was begun before is of no use."""
         self._choosable: Bools | None = None
+        self._state_type: type | None = None
+        self._serves_every_set = False
+        """Whether one table of such states serves every eligible set."""
         self._tables: OrderedDict[bytes, ValueTable] = OrderedDict()
         self._took: float | None = None
         """How long the last table took."""
         self._bytes = 0
 
-    def choose(self, overlay: Overlay, eligible: Eligible, nonce: int) -> Choice:
+    def choose(
+        self, overlay: Overlay, eligible: Eligible, nonce: int, table: ValueTable | None = None
+    ) -> Choice:
         """Choose for the next round, by the policy, for exploration or as a holdout.
 
-        Everything random comes from the nonce, but for a table that was drawn before.
+        Everything random comes from the nonce, but for a table that was drawn before: the one that
+        is given, or the one at hand.
         """
         campaign = overlay.campaign
         explore, holdout = campaign.config.explore, campaign.config.holdout
@@ -89,7 +95,8 @@ class Decider:
         if held < holdout:
             action = eligible.actions[int(drawn * count)]
             return Choice(action, 1.0 / count, "holdout", campaign.position)
-        table = self._table(overlay, eligible, nonce)
+        if table is None:
+            table = self._table(overlay, eligible, nonce)
         shares = table.shares_of(eligible)
         mode: Mode = "explore" if explored < explore else "policy"
         if mode == "explore":
@@ -111,11 +118,20 @@ class Decider:
 
     def key(self, overlay: Overlay, eligible: Eligible) -> bytes:
         """Return what a table for an eligible set is kept under."""
-        return EVERY_SET if serves_every_set(overlay.campaign.state) else eligible.bits
+        state_type = type(overlay.campaign.state)
+        if state_type is not self._state_type:
+            self._state_type = state_type
+            self._serves_every_set = serves_every_set(overlay.campaign.state)
+        return EVERY_SET if self._serves_every_set else eligible.bits
 
     def find(self, key: bytes) -> ValueTable | None:
         """Return the table that is kept under a key."""
         return self._tables.get(key)
+
+    def fresh_table(self, overlay: Overlay, eligible: Eligible) -> ValueTable | None:
+        """Return the table to choose from, if it is still to be used."""
+        table = self._tables.get(self.key(overlay, eligible))
+        return table if table is not None and self.is_fresh(overlay, table) else None
 
     def is_fresh(self, overlay: Overlay, table: ValueTable) -> bool:
         """Return whether a table is still to be used."""

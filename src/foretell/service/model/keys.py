@@ -83,6 +83,8 @@ class Keyring:
     def __init__(self) -> None:
         """Begin without keys."""
         self._keys: dict[bytes, _Held] = {}
+        """By the beginning of its digest."""
+        self._by_id: dict[str, _Held] = {}
         self._used: set[str] = set()
         """Keys that were used since somebody looked at the clock."""
         self.last_used: dict[str, int] = {}
@@ -94,29 +96,28 @@ class Keyring:
         """Add a key that was made at a moment."""
         author, scopes = Author(event.id, event.name), frozenset(event.scopes)
         caller = Caller(author, scopes, event.campaign, event.expires)
-        self._keys[event.digest[:8]] = _Held(event, made_at, caller)
+        held = _Held(event, made_at, caller)
+        self._keys[event.digest[:8]] = self._by_id[event.id] = held
 
     def revoke(self, key_id: str) -> None:
         """Remove a key."""
+        self._by_id.pop(key_id, None)
         self._keys = {
             prefix: held for prefix, held in self._keys.items() if held.event.id != key_id
         }
 
     def find(self, key_id: str) -> KeyMade | None:
         """Find a key by its id."""
-        held = self._held(key_id)
+        held = self._by_id.get(key_id)
         return None if held is None else held.event
 
     def caller(self, key_id: str) -> Caller | None:
         """Return who uses a key that was shown before, and note its use; None if it is revoked."""
-        held = self._held(key_id)
+        held = self._by_id.get(key_id)
         if held is None:
             return None
         self._used.add(key_id)
         return held.caller
-
-    def _held(self, key_id: str) -> _Held | None:
-        return next((held for held in self._keys.values() if held.event.id == key_id), None)
 
     def identify(self, key: str) -> Caller | None:
         """Return who sends a key, which may have expired; None for one that was not made.
