@@ -138,8 +138,11 @@ async def _replace(connection: Any, copy: str, own: int | None, scale: float | N
             f"the copy {copy!r} runs at another speed of the clock than the log: "
             f"restore it to a database of its own"
         )
-    for table in (*TABLES, "live_states"):
-        await connection.execute(f"DELETE FROM foretell.{table}")
+    replaced = [f"foretell.{table}" for table in (*TABLES, "live_states")]
+    # nothing of the log before may be added: this server may be keeping its ranks or states now
+    await connection.execute(f"LOCK TABLE {', '.join(replaced)} IN EXCLUSIVE MODE")
+    for table in replaced:
+        await connection.execute(f"DELETE FROM {table}")
     for table, rows in blocks:
         await _insert(connection, copy, table, rows)
     for stream in await read_streams(connection, "NOT sealed"):
