@@ -22,6 +22,7 @@ from foretell.protocol import (
 )
 
 Body = TypeVar("Body")
+_CAMPAIGN = "name of the campaign"
 
 
 class ApiCall(NamedTuple):
@@ -224,10 +225,14 @@ def _problem(reply: HttpReply) -> ProblemDetails:
 
 def campaign_path(campaign: str) -> str:
     """Return the path of a campaign."""
-    return "/v1/campaigns/" + _quoted(checked_text("name of the campaign", campaign))
+    return _path(campaign) if isinstance(campaign, str) else checked_text(_CAMPAIGN, campaign)
 
 
 @lru_cache(maxsize=1000)
+def _path(campaign: str) -> str:
+    return "/v1/campaigns/" + _quoted(checked_text(_CAMPAIGN, campaign))
+
+
 def _quoted(name: str) -> str:
     from urllib.parse import quote  # slow to import
 
