@@ -28,21 +28,31 @@ async def fill(path, total):
         nonce, read = rng.getrandbits(64), active.campaign.position
         return Decided(active.version, rng.randrange(5), 0.2, 0, 5, nonce, read)
 
-    async def append(times):
-        for _ in range(times):
-            await engine.runtime.log.append([Draft(active.number, decided()) for _ in range(250)])
+    async def append(count):
+        async def some():
+            for _ in range(count // 1000):
+                drafts = [Draft(active.number, decided()) for _ in range(250)]
+                await engine.runtime.log.append(drafts)
 
-    resident = []
-    for _ in range(10):
-        await asyncio.gather(*[append(total // 10 // 1000) for _ in range(4)])
+        await asyncio.gather(*[some() for _ in range(4)])
         await engine.settled()
+
+    unsaved, resident = int(sys.argv[4]), []
+    for tenth in range(10):
+        await append(total // 10 - unsaved * (tenth == 9))
         resident.append(int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE"))
+    active.save_due = True
+    while active.unsaved:
+        await asyncio.sleep(0.05)
+    await append(unsaved)
     print(json.dumps(resident), flush=True)
     os._exit(0)
 
 asyncio.run(fill(sys.argv[1], int(sys.argv[2])))
 """
 """Writes decisions in groups to the log, whose fold reads them: asking for each takes longer."""
+UNSAVED = 9_000
+"""Records since the last saved state when the process is killed: a few more, and it is saved."""
 
 _REFIT = """
 import json, statistics, sys, time
@@ -87,7 +97,7 @@ def live_restart() -> BenchmarkResult:
     with tempfile.TemporaryDirectory(dir=".") as folder:
         path = f"{folder}/open.db"
         output = subprocess.run(
-            [sys.executable, "-c", _FILL, path, str(OPEN_DECISIONS), KEY],
+            [sys.executable, "-c", _FILL, path, str(OPEN_DECISIONS), KEY, str(UNSAVED)],
             check=True,
             capture_output=True,
             text=True,
