@@ -7,6 +7,7 @@ that are files or are read part by part.
 
 from __future__ import annotations
 
+import math
 import re
 import select
 import socket
@@ -41,7 +42,7 @@ class KeptConnection:
     def __init__(self, opened: socket.socket) -> None:
         """Use a socket that is connected."""
         self._socket = opened
-        self._timeout = 0.0
+        self._timeout = math.inf
         """That of the socket, once it is set."""
         self._poll = _reading(opened)
         self._got = b""
