@@ -109,7 +109,7 @@ bench: $(STAMP) ## Run the benchmarks
 	$(BIN)/python -m benchmarks
 
 bench-live: $(STAMP) ## Run the benchmarks of the service
-	$(BIN)/python -m benchmarks live feedback_file --out out/bench-live.json
+	$(BIN)/python -m benchmarks live --out out/bench-live.json
 
 bench-policies: $(STAMP) ## Hold the default policy against its targets, on worlds that it was not tuned on
 	$(BIN)/python -m benchmarks default_policy censored --out out/bench-policies.json

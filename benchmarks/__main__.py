@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import history
+from benchmarks.yardstick import speed_notes
 
 if TYPE_CHECKING:
     from benchmarks.measure import BenchmarkResult
@@ -57,7 +58,9 @@ def main(names: tuple[str, ...], out: Path) -> None:
     parts = [part for name in names or NAMES for part in (LIVE if name == "live" else (name,))]
     for name in dict.fromkeys(parts):
         with console.status(f"{name} …"):
+            started = time.monotonic()
             results[name] = getattr(importlib.import_module(f"benchmarks.{name}"), name)()
+            results[name].seconds = round(time.monotonic() - started, 1)
     loads = (before, history.load())
     _show(console, results)
     console.print(
@@ -78,14 +81,14 @@ def _show(console: Console, results: dict[str, BenchmarkResult]) -> None:
     table = Table("what", "measured", "target", "verdict")
     for result in results.values():
         table.add_section()
-        table.add_row(result.title, style="bold")
+        table.add_row(f"{result.title} ({result.seconds:.0f} s)", style="bold")
         for row in result.measurements:
             style = {True: "green", False: "bold red", None: ""}[row.met]
             table.add_row(row.what, row.measured, row.target, row.verdict, style=style)
     console.print(table)
-    for result in results.values():
-        for note in result.notes:
-            console.print(note, highlight=False)
+    notes = [note for result in results.values() for note in result.notes]
+    for note in (*notes, *speed_notes(results)):
+        console.print(note, highlight=False)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,8 @@ class History(NamedTuple):
             "values": {name: row.value for name, row in rows if row.value is not None},
             "scores": {name: row.score for name, row in rows if row.score is not None},
             "missed": [name for name, row in rows if row.met is False],
+            "texts": {name: (row.measured, row.target) for name, row in rows if row.target},
+            "seconds": {name: result.seconds for name, result in results.items()},
         }
         with self.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
@@ -63,6 +65,27 @@ class History(NamedTuple):
     def read(self) -> list[dict[str, Any]]:
         """Return every run, the earliest first."""
         return [json.loads(line) for line in self.file.read_text(encoding="utf-8").splitlines()]
+
+    def markdown(self) -> str:
+        """Return a table of the last run: what has a target, and how near it came to that."""
+        run = self.read()[-1]
+        values, scores, texts = run["values"], run["scores"], run.get("texts", {})
+        known = texts or dict.fromkeys((*scores, *run["missed"]))
+        loads = "a load of {} before and {} after".format(*run["load"])
+        lines = [
+            f"The last run that was kept: commit {run['commit']}, {run['cores']} cores, {loads}.",
+            "",
+            "| what | measured | target | times better than it | |",
+            "|---|---|---|---|---|",
+        ]
+        for name in known:
+            number = f"{values[name]:.3g}" if name in values else ""
+            measured, target = texts.get(name, (number, ""))
+            target = target.replace("<=", "at most").replace(">=", "at least")
+            score = f"{scores[name]:.2f}" if name in scores else ""
+            verdict = "missed" if name in run["missed"] else "met"
+            lines.append(f"| {name} | {measured} | {target} | {score} | {verdict} |")
+        return "\n".join(lines) + "\n"
 
     def draw(self) -> None:
         """Draw how each line has come along, from run to run."""

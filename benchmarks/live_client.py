@@ -19,6 +19,8 @@ import foretell
 port, key, turns = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 request = (
     f"POST /v1/campaigns/small/decisions HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n"
+    f"Content-Type: application/json\\r\\nAccept: application/json\\r\\n"
+    f"Accept-Encoding: identity\\r\\n"
     f"Authorization: Bearer {key}\\r\\nContent-Length: 2\\r\\n\\r\\n{{}}"
 ).encode()
 bare = socket.create_connection(("127.0.0.1", port))
@@ -26,7 +28,7 @@ bare.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 def exchange():
     bare.sendall(request)
-    bare.recv(65536)
+    assert bare.recv(65536).startswith(b"HTTP/1.1 201 ")
 
 def cpu(call):
     began = time.thread_time()

@@ -24,6 +24,7 @@ from benchmarks.live_server import (
     load,
     serve,
     serve_yardstick,
+    wait_until_idle,
 )
 from benchmarks.measure import BenchmarkResult
 
@@ -92,7 +93,7 @@ def _most(result: BenchmarkResult, empty: Contestant, decide: Contestant) -> Non
 
 
 def _press(contestant: Contestant) -> Busy:
-    seconds = 2.0
+    seconds = 1.5
     before = contestant.server.cpu()
     found = load(contestant.job(kind="closed", connections=32, seconds=seconds))
     requests = found.found * seconds
@@ -104,7 +105,7 @@ def _latency(result: BenchmarkResult, empty: Contestant, decide: Contestant, fol
     """Compare the median latency at one connection with that of a bare fdatasync."""
     asked = {"kind": "open", "connections": 1, "rate": PACE, "seconds": 2.0}
     medians: dict[str, list[float]] = {"fdatasync": [], "empty": [], "decide": []}
-    for _ in range(TURNS):
+    for _ in range(FEW_TURNS):
         medians["fdatasync"].append(statistics.median(_fdatasync(f"{folder}/bare")))
         for name, one in (("empty", empty), ("decide", decide)):
             medians[name].append(statistics.median(load(one.job(**asked)).found))
@@ -124,7 +125,7 @@ def _under_load(
     deciding: dict[str, Contestant],
 ) -> None:
     """Compare the latencies at 2,000 requests a second with those of a grouped fdatasync."""
-    asked = {"kind": "open", "connections": 32, "rate": 2000, "seconds": 3.0}
+    asked = {"kind": "open", "connections": 32, "rate": 2000, "seconds": 2.0}
     named = {"empty": empty, "grouped fdatasync": synced}
     named |= {f"decide{name}": one for name, one in deciding.items()}
     cuts: dict[str, list[list[float]]] = {name: [] for name in named}
@@ -145,11 +146,11 @@ def _under_load(
 
 def _under_attack(result: BenchmarkResult, decide: Contestant) -> None:
     """Compare the rate of decisions with that while strangers send endless requests."""
-    job = decide.job(kind="closed", connections=32, seconds=2.0)
+    job = decide.job(kind="closed", connections=32, seconds=1.5)
     ratios = []
     for _ in range(FEW_TURNS):
         alone = load(job).found
-        attackers = [sys.executable, "-m", "benchmarks.live_attack", str(decide.server.port), "4"]
+        attackers = [sys.executable, "-m", "benchmarks.live_attack", str(decide.server.port), "3"]
         with subprocess.Popen(attackers, stdout=subprocess.PIPE) as attacking:
             time.sleep(1)
             ratios.append(load(job).found / alone)
@@ -161,7 +162,8 @@ def _under_attack(result: BenchmarkResult, decide: Contestant) -> None:
 def _large(result: BenchmarkResult, server: Server) -> None:
     """Compare the median latency of a large campaign with that of a small one."""
     create_campaign(server.port, "large", 1000, 10)
-    asked = {"kind": "open", "connections": 1, "rate": 50, "seconds": 3.0, "port": server.port}
+    wait_until_idle(server)
+    asked = {"kind": "open", "connections": 1, "rate": 50, "seconds": 2.0, "port": server.port}
     more = []
     for _ in range(FEW_TURNS):
         small, large = (

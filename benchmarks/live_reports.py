@@ -113,10 +113,10 @@ async def measure(path: str) -> dict[str, tuple[float, float]]:
     actions = [f"action-{n}" for n in range(ACTIONS)]
     signals = ["none", *(f"signal-{n}" for n in range(SIGNALS - 1))]
     await engine.create(protocol.NewCampaign("large", actions, signals))
-    ids = [
-        (await engine.decide("large", protocol.DecisionRequest()))[0].decision_id
-        for _ in range(RECORDS // 2)
-    ]
+    ids = []
+    for _ in range(0, RECORDS // 2, 500):
+        asked = [engine.decide("large", protocol.DecisionRequest()) for _ in range(500)]
+        ids += [answer.decision_id for answer, _ in await asyncio.gather(*asked)]
     events = [
         Raw(msgspec.json.encode({"decision_id": one, "signal": "signal-1", "event_id": one[-40:]}))
         for one in ids

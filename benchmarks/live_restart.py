@@ -13,27 +13,46 @@ from benchmarks.measure import BenchmarkResult
 
 OPEN_DECISIONS = 1_000_000
 _FILL = """
-import asyncio, json, os, sys
+import asyncio, json, os, random, sys
 from foretell import protocol
 from foretell.service.engine import Engine
+from foretell.service.log.protocol import Draft
+from foretell.service.model.events import Decided
 
 async def fill(path, total):
-    engine = await Engine.open(path, admin_key=sys.argv[3])
+    engine = await Engine.open(path, admin_key=sys.argv[3], durability="relaxed")
     await engine.create(protocol.NewCampaign("open", list("abcde"), ["none", "click", "buy"]))
+    active, rng = engine.runtime.by_name["open"], random.Random(0)
 
-    async def decide(times):
-        for _ in range(times):
-            await engine.decide("open", protocol.DecisionRequest())
+    def decided():
+        nonce, read = rng.getrandbits(64), active.campaign.position
+        return Decided(active.version, rng.randrange(5), 0.2, 0, 5, nonce, read)
 
-    resident = []
-    for _ in range(10):
-        await asyncio.gather(*[decide(total // 10 // 500) for _ in range(500)])
+    async def append(count):
+        async def some():
+            for _ in range(count // 1000):
+                drafts = [Draft(active.number, decided()) for _ in range(250)]
+                await engine.runtime.log.append(drafts)
+
+        await asyncio.gather(*[some() for _ in range(4)])
+        await engine.settled()
+
+    unsaved, resident = int(sys.argv[4]), []
+    for tenth in range(10):
+        await append(total // 10 - unsaved * (tenth == 9))
         resident.append(int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE"))
+    active.save_due = True
+    while active.unsaved:
+        await asyncio.sleep(0.05)
+    await append(unsaved)
     print(json.dumps(resident), flush=True)
     os._exit(0)
 
 asyncio.run(fill(sys.argv[1], int(sys.argv[2])))
 """
+"""Writes decisions in groups to the log, whose fold reads them: asking for each takes longer."""
+UNSAVED = 9_000
+"""Records since the last saved state when the process is killed: a few more, and it is saved."""
 
 _REFIT = """
 import json, statistics, sys, time
@@ -58,7 +77,7 @@ with (
 ):
     admin.create_campaign(name="other", actions=list("abcde"), signals=["none", "click"])
     decide(admin)
-    alone = [taken for _ in range(1500) for taken in decide(client)]
+    alone = [taken for _ in range(1000) for taken in decide(client)]
     before, began = client.health().fallbacks, time.perf_counter()
     admin.patch_campaign("open", policy="nsd-kl")
     during, running = [], True
@@ -78,7 +97,7 @@ def live_restart() -> BenchmarkResult:
     with tempfile.TemporaryDirectory(dir=".") as folder:
         path = f"{folder}/open.db"
         output = subprocess.run(
-            [sys.executable, "-c", _FILL, path, str(OPEN_DECISIONS), KEY],
+            [sys.executable, "-c", _FILL, path, str(OPEN_DECISIONS), KEY, str(UNSAVED)],
             check=True,
             capture_output=True,
             text=True,

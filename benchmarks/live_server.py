@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 KEY = "ftk_the-key-of-the-benchmark"
 TURNS = 5
 """What is compared takes turns, so often each."""
+IDLE_SECONDS, IDLE_CPU = 0.5, 0.1
+"""A server is idle that takes less than this part of a core for so long."""
 
 
 class Server(NamedTuple):
@@ -64,7 +66,7 @@ def decide_path(name: str) -> str:
 
 
 def create_campaign(port: int, name: str, actions: int, signals: int) -> None:
-    """Make a campaign with the default policy; a large one is compiled before this returns."""
+    """Make a campaign with the default policy; a large one is compiled in the background."""
     campaign = {
         "name": name,
         "actions": [f"a{number}" for number in range(actions)],
@@ -72,7 +74,14 @@ def create_campaign(port: int, name: str, actions: int, signals: int) -> None:
     }
     job = {"kind": "many", "connections": 1, "port": port, "path": "/v1/campaigns"}
     load({**job, "bodies": [json.dumps(campaign)]})
-    time.sleep(8 if actions > 100 else 0)  # a large one is compiled in the background
+
+
+def wait_until_idle(server: Server) -> None:
+    """Wait until a server does nothing any more, so that nothing is compiled meanwhile."""
+    before, now = -1.0, server.cpu()
+    while now - before > IDLE_CPU * IDLE_SECONDS:
+        time.sleep(IDLE_SECONDS)
+        before, now = now, server.cpu()
 
 
 @contextmanager

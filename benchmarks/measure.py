@@ -42,6 +42,8 @@ class BenchmarkResult:
     title: str
     measurements: list[Measurement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    """How long it took."""
 
     def add(self, what: str, measured: str, value: float | None = None) -> None:
         """Add a measurement without a target."""

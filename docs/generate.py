@@ -114,6 +114,7 @@ def tables() -> dict[str, tuple[Path, str]]:
         made[f"parameters of {row.name}"] = (page, policy_parameters_markdown(row.name))
     made["scenario parts"] = (DOCS / "reference" / "scenario-parts.md", scenario_parts_markdown())
     made["leaderboard"] = (DOCS / "leaderboard.md", _leaderboard())
+    made["live benchmarks"] = (DOCS / "benchmarks.md", _live_benchmarks())
     return made
 
 
@@ -122,6 +123,14 @@ def _leaderboard() -> str:
     if (DOCS / "leaderboard.json").is_file():
         return f"{HEAT_MAP}\n\n{leaderboard_markdown(load_leaderboard(DOCS))}"
     return "No numbers yet for this set of policies and scenarios: `make leaderboard` makes them.\n"
+
+
+def _live_benchmarks() -> str:
+    """Return the table of the last run of the benchmarks of the service that was kept."""
+    sys.path.insert(0, str(DOCS.parent))  # they are not part of the package
+    from benchmarks.history import LIVE
+
+    return LIVE.markdown()
 
 
 def commands_markdown() -> str:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import pytest
 
@@ -14,7 +15,7 @@ from foretell.client import kept_connections
 from foretell.client.address import ServiceAddress
 from foretell.client.backoff import RetryBudget
 from foretell.client.calls import ApiCall, HttpReply
-from foretell.client.kept_connections import KeptConnections
+from foretell.client.kept_connections import KeptConnection, KeptConnections
 from foretell.client.transport import SyncTransport
 
 CALL = ApiCall("POST", "/v1/x", b"{}")
@@ -129,6 +130,47 @@ def test_an_answer_without_a_length_ends_with_its_connection() -> None:
         assert send() == HttpReply(200, b"to the end")
         assert send() == HttpReply(200, b"ok")
         assert server.connections == 2
+
+
+def test_a_long_answer_is_read_whole() -> None:
+    long = bytes(range(256)) * 4096
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(long) + long
+    with scripted([(answer[:100_000], answer[100_000:]), (OK,)]) as (server, send):
+        assert send() == HttpReply(200, long)
+        assert send() == HttpReply(200, b"ok")
+        assert server.connections == 1
+
+
+class SlowSocket:
+    """Stands for a socket whose every part comes after a while, and notes its timeouts."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self._parts = iter(parts)
+        self.timeouts: list[float] = []
+
+    def fileno(self) -> int:
+        return 0
+
+    def settimeout(self, seconds: float) -> None:
+        self.timeouts.append(seconds)
+
+    def send(self, part: bytes) -> int:
+        return len(part)
+
+    def recv(self, _: int) -> bytes:
+        time.sleep(0.02)
+        return next(self._parts)
+
+
+def test_the_timeout_is_set_again_when_less_time_is_left() -> None:
+    opened = SlowSocket(OK[:-1], OK[-1:], OK)
+    connection = KeptConnection(cast("socket.socket", opened))
+    assert connection.send(b"x", RetryBudget(50.0)) == HttpReply(200, b"ok")
+    whole, rest = opened.timeouts
+    assert whole == pytest.approx(50.0, abs=1.0)
+    assert rest <= whole - 0.019
+    with pytest.raises(TimeoutError):
+        connection.send(b"x", RetryBudget(0.0))
 
 
 def test_a_connection_that_was_closed_meanwhile_is_not_used_again() -> None:

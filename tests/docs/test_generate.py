@@ -52,6 +52,7 @@ PARAMETERS = [f"parameters of {row.name}" for row in policy_table(shipped=True)]
         "routes",
         "record",
         "scenario parts",
+        "live benchmarks",
         *PARAMETERS,
     ],
 )

@@ -10,11 +10,11 @@ from foretell.client.errors import (
     ServiceUnavailable,
 )
 from foretell.client.health import ClientHealth
-from foretell.client.outbox import RejectedEvent
 from foretell.client.sync import Client
 
 if TYPE_CHECKING:
     from foretell.client.aio import AsyncClient
+    from foretell.client.outbox import RejectedEvent
 
 __all__ = [
     "AsyncClient",
@@ -30,9 +30,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Load the awaited client when it is first named: asyncio takes as long as all the rest."""
+    """Load what few name when it is first named: asyncio and sqlite3 are slow to import."""
     if name == "AsyncClient":
         from foretell.client.aio import AsyncClient
 
         return AsyncClient
+    if name == "RejectedEvent":
+        from foretell.client.outbox import RejectedEvent
+
+        return RejectedEvent
     raise AttributeError(f"module 'foretell.client' has no attribute {name!r}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterable, Sequence
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Self
 
-from foretell.client.admin import AsyncAdminCalls
+from foretell import protocol
+from foretell.client import calls
 from foretell.client.async_transport import AsyncTransport
 from foretell.client.base import BaseClient
 from foretell.client.calls import ApiCall, Body, decision_call, read
@@ -16,7 +18,101 @@ from foretell.client.checks import new_id
 from foretell.client.decision import Fallback, ServiceDecision, checked_fallback
 from foretell.client.feedback import MakeEvent
 from foretell.client.health import ClientHealth
+from foretell.client.history_parts import AnyRow, history_parts
 from foretell.client.outbox import RejectedEvent
+
+
+class AsyncAdminCalls(ABC):
+    """What an operator asks for, in a client that is awaited."""
+
+    async def campaigns(self) -> list[protocol.CampaignView]:
+        """Return every campaign that is not hidden."""
+        return (await self._ask(ApiCall("GET", "/v1/campaigns"), protocol.CampaignList)).campaigns
+
+    async def campaign(self, campaign: str) -> protocol.CampaignView:
+        """Return a campaign as it is set."""
+        return await self._ask(ApiCall("GET", calls.campaign_path(campaign)), protocol.CampaignView)
+
+    async def create_campaign(self, **fields: Any) -> protocol.CampaignView:
+        """Make a campaign from at least `name`, `actions` and `signals`; return it as it is set."""
+        return await self._ask(calls.new_campaign_call(fields), protocol.CampaignView)
+
+    async def patch_campaign(
+        self, campaign: str, *, version: int | None = None, **fields: Any
+    ) -> protocol.CampaignView:
+        """Change fields of a campaign, only if it has a `version` where one is given."""
+        return await self._ask(calls.patch_call(campaign, fields, version), protocol.CampaignView)
+
+    async def start_campaign(self, campaign: str) -> protocol.CampaignView:
+        """Start a campaign, or let it go on."""
+        return await self._ask(calls.status_call(campaign, "start"), protocol.CampaignView)
+
+    async def pause_campaign(self, campaign: str) -> protocol.CampaignView:
+        """Pause a campaign: it decides nothing and takes feedback."""
+        return await self._ask(calls.status_call(campaign, "pause"), protocol.CampaignView)
+
+    async def stop_campaign(self, campaign: str) -> protocol.CampaignView:
+        """Stop a campaign for good: it decides nothing and takes feedback."""
+        return await self._ask(calls.status_call(campaign, "stop"), protocol.CampaignView)
+
+    async def hide_campaign(self, campaign: str) -> protocol.CampaignView:
+        """Stop a campaign, and leave it out of lists; its name and its records stay."""
+        return await self._ask(calls.status_call(campaign, "hide"), protocol.CampaignView)
+
+    async def add_action(self, campaign: str, action: str) -> protocol.CampaignView:
+        """Add an action."""
+        return await self._ask(calls.add_action_call(campaign, action), protocol.CampaignView)
+
+    async def set_action(
+        self, campaign: str, action: str, status: protocol.ActionStatus
+    ) -> protocol.CampaignView:
+        """Pause an action, let it go on ("active"), or retire it for good."""
+        return await self._ask(
+            calls.set_action_call(campaign, action, status), protocol.CampaignView
+        )
+
+    async def report(self, campaign: str) -> protocol.CampaignReport:
+        """Return the report of a campaign."""
+        return await self._ask(calls.report_call(campaign), protocol.CampaignReport)
+
+    async def evaluate(self, campaign: str, policy: str) -> protocol.EvaluationView:
+        """Begin to find out what another policy would have earned; return it as it is now."""
+        return await self._ask(calls.evaluate_call(campaign, policy), protocol.EvaluationView)
+
+    async def evaluation(self, campaign: str, evaluation: str) -> protocol.EvaluationView:
+        """Return an evaluation, as far as it has come, or with its `result`."""
+        return await self._ask(calls.evaluation_call(campaign, evaluation), protocol.EvaluationView)
+
+    async def import_history(
+        self,
+        campaign: str,
+        rows: Iterable[AnyRow],
+        *,
+        id: str | None = None,  # noqa: A002  (as in the API)
+    ) -> protocol.ImportView:
+        """Warm-start a campaign from the rows of an earlier log; return how far it is.
+
+        The same call can be made again, and goes on where it was broken off.
+        """
+        for part in history_parts(rows, id):
+            view = await self._ask(calls.import_call(campaign, part), protocol.ImportView)
+        return view
+
+    async def keys(self) -> list[protocol.KeyView]:
+        """Return the valid keys, without their secrets."""
+        return (await self._ask(ApiCall("GET", "/v1/keys"), protocol.KeyList)).keys
+
+    async def make_key(self, new: protocol.NewKey) -> protocol.MadeKey:
+        """Make a key, and return it with its secret, which nobody can read again."""
+        return await self._ask(calls.make_key_call(new), protocol.MadeKey)
+
+    async def revoke_key(self, key_id: str) -> None:
+        """Make a key invalid."""
+        await self._ask(calls.revoke_key_call(key_id), NoneType)
+
+    @abstractmethod
+    async def _ask(self, call: ApiCall, kind: type[Body]) -> Body:
+        """Send a call, and return its answer or raise why there is none."""
 
 
 class AsyncClient(BaseClient[Coroutine[Any, Any, str | None]], AsyncAdminCalls):

@@ -11,7 +11,7 @@ from foretell.client.address import ServiceAddress
 from foretell.client.backoff import RetryBudget
 from foretell.client.calls import ApiCall, CallResult
 from foretell.client.errors import ClientClosed
-from foretell.client.replies import CLOSED, Listener, ReplyBody, no_answer, reply_of, tls
+from foretell.client.replies import Listener, ReplyBody, no_answer, reply_of, tls
 
 if TYPE_CHECKING:
     import httpx2
@@ -43,7 +43,7 @@ class AsyncTransport(Listener):
                     body.add(part)
         except Exception as error:
             if http.is_closed:
-                raise ClientClosed(CLOSED) from error
+                raise ClientClosed from error
             return no_answer(error, seconds)
         return self._heard(reply_of(response, body))
 
@@ -70,7 +70,7 @@ class AsyncTransport(Listener):
         import httpx2
 
         if self._closed:
-            raise ClientClosed(CLOSED)
+            raise ClientClosed
         loop = asyncio.get_running_loop()
         with self._lock:
             if loop not in self._pools:

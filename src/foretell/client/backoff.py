@@ -54,9 +54,12 @@ class RetryBudget:
         """Return the seconds left: never less than a millisecond, as 0 would be no limit."""
         return max(0.001, self._end - time.monotonic())
 
-    def over(self) -> bool:
-        """Return whether no time is left."""
-        return time.monotonic() >= self._end
+    def left_or_raise(self) -> float:
+        """Return the seconds left, or raise TimeoutError where there are none."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
 
     def wait(self, result: CallResult) -> float | None:
         """Return how long to wait before the next try; None: there is none."""

@@ -6,7 +6,7 @@ import os
 import threading
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
@@ -23,12 +23,12 @@ from foretell.client.decision import (
 from foretell.client.errors import ClientClosed, ServiceUnavailable
 from foretell.client.feedback import FeedbackReporter, MakeEvent
 from foretell.client.health import ClientHealth, FallbackLog, utc
-from foretell.client.outbox import Outbox, RejectedEvent
-from foretell.client.replies import CLOSED
-from foretell.client.sender import Sender, Tally
-from foretell.client.transport import SyncTransport
 from foretell.errors import ForetellError, InvalidInput
 from foretell.protocol import DecisionAnswer
+
+if TYPE_CHECKING:
+    from foretell.client.outbox import RejectedEvent
+    from foretell.client.sender import Sender
 
 EventId = TypeVar("EventId")
 
@@ -63,6 +63,8 @@ class BaseClient(FeedbackReporter[EventId]):
         self._last_actions: dict[str, str] = {}
         """The action that the service last gave for each campaign."""
         if self._path is not None:
+            from foretell.client.outbox import Outbox
+
             Outbox(self._path).close()
 
     def __repr__(self) -> str:
@@ -109,6 +111,8 @@ class BaseClient(FeedbackReporter[EventId]):
         return event.event_id
 
     def _health(self, last_contact: float | None) -> ClientHealth:
+        from foretell.client.sender import Tally
+
         failures = self._failures
         tally, trouble = Tally(), None
         try:
@@ -206,12 +210,16 @@ class BaseClient(FeedbackReporter[EventId]):
                 f"make a client in each process"
             )
         if self._closed:
-            raise ClientClosed(CLOSED)
+            raise ClientClosed
 
     def _running_sender(self) -> Sender:
         self._check_usable()
         with self._lock:
             if self._sender is None:
+                from foretell.client.outbox import Outbox
+                from foretell.client.sender import Sender
+                from foretell.client.transport import SyncTransport
+
                 self._sender = Sender(Outbox(self._path), SyncTransport(self._address))
             return self._sender
 

@@ -6,28 +6,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
-from urllib.parse import quote
 
 import msgspec
 
+from foretell import protocol
 from foretell.client.checks import checked_text, shown
 from foretell.client.errors import ServiceRefused, ServiceUnavailable
 from foretell.errors import InvalidInput
 from foretell.protocol import (
-    ActionPatch,
-    ActionStatus,
     BatchReceipt,
     DecisionRequest,
     FieldError,
-    HistoryPart,
-    NewAction,
-    NewEvaluation,
-    NewKey,
     ProblemDetails,
     Receipt,
 )
 
 Body = TypeVar("Body")
+_CAMPAIGN = "name of the campaign"
 
 
 class ApiCall(NamedTuple):
@@ -104,13 +99,15 @@ def status_call(campaign: str, verb: Literal["start", "pause", "stop", "hide"]) 
 
 def add_action_call(campaign: str, action: str) -> ApiCall:
     """Return the request that adds an action."""
-    return ApiCall("POST", f"{campaign_path(campaign)}/actions", json_body(NewAction(action)))
+    return ApiCall(
+        "POST", f"{campaign_path(campaign)}/actions", json_body(protocol.NewAction(action))
+    )
 
 
-def set_action_call(campaign: str, action: str, status: ActionStatus) -> ApiCall:
+def set_action_call(campaign: str, action: str, status: protocol.ActionStatus) -> ApiCall:
     """Return the request that pauses, resumes or retires an action."""
-    path = f"{campaign_path(campaign)}/actions/{quote(checked_text('action', action), safe='')}"
-    return ApiCall("PATCH", path, json_body(ActionPatch(status)))
+    path = f"{campaign_path(campaign)}/actions/{_quoted(checked_text('action', action))}"
+    return ApiCall("PATCH", path, json_body(protocol.ActionPatch(status)))
 
 
 def report_call(campaign: str) -> ApiCall:
@@ -121,28 +118,28 @@ def report_call(campaign: str) -> ApiCall:
 def evaluate_call(campaign: str, policy: str) -> ApiCall:
     """Return the request that begins to evaluate a policy."""
     path = f"{campaign_path(campaign)}/evaluations"
-    return ApiCall("POST", path, json_body(NewEvaluation(policy)))
+    return ApiCall("POST", path, json_body(protocol.NewEvaluation(policy)))
 
 
 def evaluation_call(campaign: str, evaluation: str) -> ApiCall:
     """Return the request for an evaluation."""
-    name = quote(checked_text("evaluation", evaluation), safe="")
+    name = _quoted(checked_text("evaluation", evaluation))
     return ApiCall("GET", f"{campaign_path(campaign)}/evaluations/{name}")
 
 
-def import_call(campaign: str, part: HistoryPart) -> ApiCall:
+def import_call(campaign: str, part: protocol.HistoryPart) -> ApiCall:
     """Return the request that imports a part of an earlier log."""
     return ApiCall("POST", f"{campaign_path(campaign)}/history", json_body(part))
 
 
-def make_key_call(new: NewKey) -> ApiCall:
+def make_key_call(new: protocol.NewKey) -> ApiCall:
     """Return the request that makes a key."""
     return ApiCall("POST", "/v1/keys", json_body(new))
 
 
 def revoke_key_call(key_id: str) -> ApiCall:
     """Return the request that makes a key invalid."""
-    return ApiCall("DELETE", f"/v1/keys/{quote(checked_text('id of a key', key_id), safe='')}")
+    return ApiCall("DELETE", f"/v1/keys/{_quoted(checked_text('id of a key', key_id))}")
 
 
 def trouble(result: CallResult) -> str | None:
@@ -228,9 +225,15 @@ def _problem(reply: HttpReply) -> ProblemDetails:
 
 def campaign_path(campaign: str) -> str:
     """Return the path of a campaign."""
-    return "/v1/campaigns/" + _quoted(checked_text("name of the campaign", campaign))
+    return _path(campaign) if isinstance(campaign, str) else checked_text(_CAMPAIGN, campaign)
 
 
 @lru_cache(maxsize=1000)
+def _path(campaign: str) -> str:
+    return "/v1/campaigns/" + _quoted(checked_text(_CAMPAIGN, campaign))
+
+
 def _quoted(name: str) -> str:
+    from urllib.parse import quote  # slow to import
+
     return quote(name, safe="")

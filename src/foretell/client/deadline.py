@@ -81,6 +81,4 @@ def _write(write: Callable[..., None], data: bytes, timeout: float | None = None
 def _left(timeout: float | None) -> float | None:
     if not isinstance(timeout, _DeadlineTimeout):
         return timeout
-    if timeout.budget.over():
-        raise TimeoutError
-    return timeout.budget.left()
+    return timeout.budget.left_or_raise()

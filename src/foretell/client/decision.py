@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from foretell.client.checks import shown
+from foretell.client.health import logger
 from foretell.errors import InvalidInput
 from foretell.protocol import Mode
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from foretell.client.feedback import FeedbackReporter
 
 EventId = TypeVar("EventId")
-_log = logging.getLogger("foretell.client")
 
 DecisionMode: TypeAlias = Mode | Literal["fallback"]
 """How a decision was made; a newer service may have a mode that is not listed here yet."""
@@ -145,11 +144,13 @@ def fallback_action(
         else:
             action = fallback(campaign, eligible) if callable(fallback) else fallback
     except Exception:  # noqa: BLE001 - whatever it raises, a page must not see it
-        _log.exception("the fallback for %r failed", campaign)
+        logger().exception("the fallback for %r failed", campaign)
         return None
     if action is None or _is_action(action):
         return action
-    _log.error("the fallback for %r must be the name of an action, got %s", campaign, shown(action))
+    logger().error(
+        "the fallback for %r must be the name of an action, got %s", campaign, shown(action)
+    )
     return None
 
 

@@ -9,10 +9,14 @@ ForetellError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from foretell.errors import ForetellError
-from foretell.protocol import FieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from foretell.protocol import FieldError
 
 
 class ServiceUnavailable(ForetellError):
@@ -52,3 +56,7 @@ class OutboxUnusable(ForetellError):
 
 class ClientClosed(ForetellError):
     """A client that was closed, or that belongs to another process."""
+
+    def __init__(self, why: str = "this client is closed: make another one") -> None:
+        """Take the reason why it cannot be used."""
+        super().__init__(why)

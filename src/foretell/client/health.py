@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from foretell.client.checks import shown
 
+if TYPE_CHECKING:
+    import logging
+
 LOG_SECONDS = 60.0
 """Fallbacks are logged once in so many seconds at most, and so is dropped feedback."""
 
-_log = logging.getLogger("foretell.client")
+
+def logger() -> logging.Logger:
+    """Return the client's logger: `logging` is slow to import, and seldom needed."""
+    import logging
+
+    return logging.getLogger("foretell.client")
 
 
 class ClientHealth(Struct, frozen=True):
@@ -89,7 +97,7 @@ class _Lines:
             self._next_log = time.monotonic() + LOG_SECONDS
             count, self._unlogged = self._unlogged, 0
         more = f" ({count} since this was last logged)" if count > 1 else ""
-        _log.warning("%s%s: %s", what, more, error)
+        logger().warning("%s%s: %s", what, more, error)
 
 
 def utc(seconds: float | None) -> datetime | None:

@@ -7,13 +7,13 @@ that are files or are read part by part.
 
 from __future__ import annotations
 
+import math
 import re
 import select
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
-from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from foretell.client.backoff import RetryBudget
 from foretell.client.calls import ApiCall, HttpReply
@@ -29,17 +29,11 @@ MAX_HEAD_BYTES = 1 << 16
 MAX_WRITE_BYTES = 16 * 1024
 """Bytes that are written at once: the time is looked at before each write."""
 READ_BYTES = 1 << 16
-NO_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
-
-
-class _Head(NamedTuple):
-    """The head of an answer."""
-
-    status: int
-    headers: dict[bytes, bytes]
-    """By their names in lower case; of several with one name, the last."""
-    keeps: bool
-    """Whether the connection may be used again."""
+TIMEOUT_SLACK = 0.001
+"""Seconds by which the socket's timeout may be off: each that is set is a call of the system."""
+NO_BODY = frozenset({204, 304})
+NO_ANSWER = "the answer is not one of HTTP/1.1"
+CUT_OFF = "the service closed the connection before its answer was whole"
 
 
 class KeptConnection:
@@ -48,8 +42,10 @@ class KeptConnection:
     def __init__(self, opened: socket.socket) -> None:
         """Use a socket that is connected."""
         self._socket = opened
+        self._timeout = math.inf
+        """That of the socket, once it is set."""
         self._poll = _reading(opened)
-        self._got = bytearray()
+        self._got = b""
         """What has come and is not read yet."""
         self.keeps = True
         """Whether another request may be sent."""
@@ -60,19 +56,17 @@ class KeptConnection:
         try:
             self._write(request, budget)
         except (BrokenPipeError, ConnectionResetError):  # it may have answered before
-            if not self._read_more(budget):
+            self._got = self._receive(budget)
+            if not self._got:
                 raise
-        head = self._read_head(budget)
-        while head.status < 200:  # it says that it goes on
-            head = self._read_head(budget)
-        body = self._read_body(head, budget)
-        self.keeps = head.keeps and not self._got
-        return HttpReply(
-            head.status,
-            body,
-            head.headers.get(b"content-type", b"").decode("latin-1"),
-            head.headers.get(b"retry-after", b"").decode("latin-1"),
-        )
+        version, status, headers = self._read_head(budget)
+        while status < 200:  # it says that it goes on
+            version, status, headers = self._read_head(budget)
+        body = b"" if status in NO_BODY else self._read_body(headers, budget)
+        closes = "close" in headers.get("connection", "")
+        self.keeps = version == "http/1.1" and not closes and not self._got
+        content_type, retry_after = headers.get("content-type", ""), headers.get("retry-after", "")
+        return HttpReply(status, body, content_type.strip(), retry_after.strip())
 
     def is_idle(self) -> bool:
         """Return whether nothing has come since the last answer: not even the end."""
@@ -86,65 +80,72 @@ class KeptConnection:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
+    def _set_timeout(self, budget: RetryBudget) -> None:
+        """Let the next read or write take no longer than what is left."""
+        left = budget.left_or_raise()
+        if not -TIMEOUT_SLACK < left - self._timeout < TIMEOUT_SLACK:
+            self._timeout = max(left, TIMEOUT_SLACK)
+            self._socket.settimeout(self._timeout)
+
     def _write(self, request: bytes, budget: RetryBudget) -> None:
-        rest = memoryview(request)
+        rest = request if len(request) <= MAX_WRITE_BYTES else memoryview(request)
         while rest:
-            self._socket.settimeout(_left(budget))
+            self._set_timeout(budget)
             rest = rest[self._socket.send(rest[:MAX_WRITE_BYTES]) :]
 
-    def _read_more(self, budget: RetryBudget) -> bool:
-        """Wait for more; return whether some has come, and not the end."""
-        self._socket.settimeout(_left(budget))
-        part = self._socket.recv(READ_BYTES)
-        self._got += part
-        return bool(part)
+    def _receive(self, budget: RetryBudget) -> bytes:
+        """Wait for more, and return it; nothing is the end."""
+        self._set_timeout(budget)
+        return self._socket.recv(READ_BYTES)
 
     def _read_until(self, mark: bytes, budget: RetryBudget) -> bytes:
         """Read up to a mark, which is not part of what is returned."""
         while (end := self._got.find(mark)) < 0:
             if len(self._got) > MAX_HEAD_BYTES:
-                raise ValueError("the answer is not one of HTTP/1.1")
-            self._more_must_come(budget)
-        found = bytes(self._got[:end])
-        del self._got[: end + len(mark)]
+                raise ValueError(NO_ANSWER)
+            part = self._receive(budget)
+            if not part:
+                raise ConnectionError(CUT_OFF)
+            self._got += part
+        found, self._got = self._got[:end], self._got[end + len(mark) :]
         return found
 
     def _read_exactly(self, size: int, budget: RetryBudget) -> bytes:
-        while len(self._got) < size:
-            self._more_must_come(budget)
-        found = bytes(self._got[:size])
-        del self._got[:size]
-        return found
+        found, self._got = self._got[:size], self._got[size:]
+        if len(found) == size:
+            return found
+        gathered = bytearray(found)
+        while len(gathered) < size:
+            part = self._receive(budget)
+            if not part:
+                raise ConnectionError(CUT_OFF)
+            gathered += part
+        self._got = bytes(gathered[size:])
+        return bytes(gathered[:size])
 
-    def _more_must_come(self, budget: RetryBudget) -> None:
-        if not self._read_more(budget):
-            raise ConnectionError("the service closed the connection before its answer was whole")
+    def _read_head(self, budget: RetryBudget) -> tuple[str, int, dict[str, str]]:
+        """Return the version, the status and the headers, in lower case; the last of each name."""
+        text = self._read_until(b"\r\n\r\n", budget).decode("latin-1").lower()
+        first, *lines = text.split("\r\n")
+        version, status = first[:8], first[9:12]
+        if not version.startswith("http/1.") or not status.isdecimal():
+            raise ValueError(NO_ANSWER)
+        try:
+            return version, int(status), dict([line.split(":", 1) for line in lines])
+        except ValueError as error:
+            raise ValueError("the answer has a header without a value") from error
 
-    def _read_head(self, budget: RetryBudget) -> _Head:
-        first, *lines = self._read_until(b"\r\n\r\n", budget).split(b"\r\n")
-        if not first.startswith(b"HTTP/1.") or not first[9:12].isdigit():
-            raise ValueError("the answer is not one of HTTP/1.1")
-        headers = {}
-        for line in lines:
-            name, colon, value = line.partition(b":")
-            if not colon:
-                raise ValueError("the answer has a header without a value")
-            headers[name.lower()] = value.strip()
-        keeps = first.startswith(b"HTTP/1.1 ") and b"close" not in _lower(headers, b"connection")
-        return _Head(int(first[9:12]), headers, keeps)
-
-    def _read_body(self, head: _Head, budget: RetryBudget) -> bytes:
-        if head.status in NO_BODY:
-            return b""
-        if b"chunked" in _lower(head.headers, b"transfer-encoding"):
+    def _read_body(self, headers: dict[str, str], budget: RetryBudget) -> bytes:
+        if "chunked" in headers.get("transfer-encoding", ""):
             return self._read_chunks(budget)
-        length = head.headers.get(b"content-length")
+        length = headers.get("content-length")
         if length is None:
             return self._read_to_end(budget)
-        if not length.isdigit():
+        if not length.strip().isdecimal():
             raise ValueError("the answer does not say how long it is")
-        ReplyBody.check(int(length))
-        return self._read_exactly(int(length), budget)
+        size = int(length)
+        ReplyBody.check(size)
+        return self._read_exactly(size, budget)
 
     def _read_chunks(self, budget: RetryBudget) -> bytes:
         body = ReplyBody()
@@ -157,10 +158,11 @@ class KeptConnection:
         return bytes(body)
 
     def _read_to_end(self, budget: RetryBudget) -> bytes:
-        while self._read_more(budget):
-            ReplyBody.check(len(self._got))
-        body, self._got = bytes(self._got), bytearray(b"at its end")
-        return body
+        body = ReplyBody(self._got)
+        while part := self._receive(budget):
+            body.add(part)
+        self._got = b"at its end"
+        return bytes(body)
 
 
 def _reading(opened: socket.socket) -> select.poll | None:
@@ -182,17 +184,6 @@ def _chunk_size(line: bytes) -> int:
 def _lines(headers: Mapping[str, str]) -> str:
     """Return headers as they are sent."""
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-
-
-def _lower(headers: dict[bytes, bytes], name: bytes) -> bytes:
-    return headers.get(name, b"").lower()
-
-
-def _left(budget: RetryBudget) -> float:
-    """Return the seconds that are left, or raise TimeoutError."""
-    if budget.over():
-        raise TimeoutError
-    return budget.left()
 
 
 class KeptConnections:

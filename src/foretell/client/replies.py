@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 MAX_REPLY_BYTES = 16 * 2**20
 """Bytes of an answer that is held in memory: a service never sends as many."""
 
-CLOSED = "this client is closed: make another one"
-
 
 class Listener:
     """Knows when the service was last heard."""

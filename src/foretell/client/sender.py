@@ -7,7 +7,6 @@ set aside; a key that it refuses stops the sending until the next flush.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -20,6 +19,7 @@ from foretell.client import calls
 from foretell.client.at_exit import at_exit
 from foretell.client.backoff import backoff, retry_after
 from foretell.client.errors import OutboxUnusable, ServiceRefused, ServiceUnavailable
+from foretell.client.health import logger
 from foretell.client.outbox import Outbox, WaitingEvent
 from foretell.client.transport import REQUEST_TIMEOUT, SyncTransport
 from foretell.errors import ForetellError
@@ -33,8 +33,6 @@ IDLE_SECONDS = 30.0
 """Seconds after which an idle sender looks for what others left behind."""
 STOP_SECONDS = 0.1
 """Seconds that a sender has to stop when there is no time left."""
-
-_log = logging.getLogger("foretell.client")
 
 
 class Tally(NamedTuple):
@@ -147,7 +145,7 @@ class Sender:
         try:
             self._send_rest(timeout)
         except ForetellError as error:
-            _log.warning("not everything was sent: %s", error)
+            logger().warning("not everything was sent: %s", error)
         finally:
             with self._changed:
                 self._closing = True
@@ -160,9 +158,9 @@ class Sender:
         with suppress(ServiceRefused):
             sent = self.flush(timeout)
         if not sent:
-            _log.warning("not everything was sent: %s", self.outbox.what_remains())
+            logger().warning("not everything was sent: %s", self.outbox.what_remains())
             if self._unwritten:
-                _log.error("%d events that could not be written are lost", len(self._unwritten))
+                logger().error("%d events that could not be written are lost", len(self._unwritten))
 
     def _run(self) -> None:
         try:
@@ -256,7 +254,7 @@ class Sender:
             if event.seq not in self._logged:
                 self._logged.add(event.seq)
                 text = event.body.decode(errors="replace")
-                _log.warning("the service rejected %s: %s", text, reason)
+                logger().warning("the service rejected %s: %s", text, reason)
         try:
             self.outbox.settle(
                 [event.seq for event in done], [(event.seq, reason) for event, reason in rejected]
@@ -273,11 +271,11 @@ class Sender:
 
     def _set_trouble(self, error: ForetellError) -> None:
         if self.trouble is None:
-            _log.warning("feedback waits in the outbox: %s", error)
+            logger().warning("feedback waits in the outbox: %s", error)
         self.trouble = error
 
     def _recover(self) -> None:
         if self.trouble is not None:
-            _log.info("feedback is sent again")
+            logger().info("feedback is sent again")
         self.trouble = None
         self._tries = 0

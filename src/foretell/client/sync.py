@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from foretell.client.admin import AdminCalls
 from foretell.client.base import BaseClient
@@ -14,8 +14,9 @@ from foretell.client.checks import new_id
 from foretell.client.decision import Fallback, ServiceDecision, checked_fallback
 from foretell.client.feedback import MakeEvent
 from foretell.client.health import ClientHealth
-from foretell.client.outbox import RejectedEvent
-from foretell.client.transport import SyncTransport
+
+if TYPE_CHECKING:
+    from foretell.client.outbox import RejectedEvent
 
 
 class Client(BaseClient[str | None], AdminCalls):
@@ -46,6 +47,8 @@ class Client(BaseClient[str | None], AdminCalls):
     ) -> None:
         """Check the settings; connections, the outbox and its thread come with the first use."""
         super().__init__(url, key=key, timeout=timeout, fallback=fallback, outbox=outbox)
+        from foretell.client.transport import SyncTransport
+
         self._transport = SyncTransport(self._address)
 
     def decide(

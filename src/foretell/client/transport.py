@@ -19,7 +19,6 @@ from foretell.client.deadline import PhaseTimeouts, enforce_deadline
 from foretell.client.errors import ClientClosed
 from foretell.client.kept_connections import KeptConnections
 from foretell.client.replies import (
-    CLOSED,
     Listener,
     ReplyBody,
     network_errors_raised,
@@ -60,7 +59,7 @@ class SyncTransport(Listener):
             return self._heard(self._send_through_library(call, seconds))
         except Exception as error:
             if self._kept.closed:
-                raise ClientClosed(CLOSED) from error
+                raise ClientClosed from error
             return no_answer(error, seconds)
 
     def _send_through_library(self, call: ApiCall, seconds: float) -> HttpReply:
