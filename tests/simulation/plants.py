@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
 from unittest import mock
 
 from foretell.protocol import DecisionAnswer, DecisionRequest
@@ -34,6 +33,7 @@ def answer_before_fsync() -> Iterator[None]:
 def dedup_lost_at_a_restart() -> Iterator[None]:
     """Know only the claims that this process has seen made."""
     read, by_key = Appender._read_claims, SqliteLog.by_key
+    insert_rows = Appender._insert_rows
 
     def forgetful(self: Appender, claims: Sequence[Claim]) -> None:
         read(self, claims)
@@ -45,20 +45,18 @@ def dedup_lost_at_a_restart() -> Iterator[None]:
         found = await by_key(self, campaign, keys)
         return {key: one for key, one in found.items() if one.seq >= first}
 
+    def replace_silently(self: Appender) -> None:
+        for row in self._keys:
+            self.connection.execute("INSERT OR REPLACE INTO keys VALUES (?, ?, ?)", row)
+        self._keys = []
+        insert_rows(self)
+
     with (
         mock.patch.object(Appender, "_read_claims", forgetful),
         mock.patch.object(SqliteLog, "by_key", forget),
-        mock.patch.object(Appender, "_add", _add_or_replace),
+        mock.patch.object(Appender, "_insert_rows", replace_silently),
     ):
         yield
-
-
-def _add_or_replace(self: Appender, table: str, row: tuple[Any, ...]) -> None:
-    """Add a row; where a claim is there already, without saying so."""
-    if table == "keys":
-        self.connection.execute("INSERT OR REPLACE INTO keys VALUES (?, ?, ?)", row)
-    else:
-        self._new.setdefault(table, []).append(row)
 
 
 @contextmanager

@@ -133,3 +133,15 @@ def test_units_stay_the_same_whatever_becomes_of_the_secrets(tmp_path: Path) -> 
         for again in (go_on, served.restart):
             again()
             assert {served.decide(unit="u").action for _ in range(8)} == {first}
+
+
+def test_an_id_has_one_spelling() -> None:
+    """Padded, cut, with a space or in the other alphabet of base64, it is none."""
+    secrets = {0: b"secret"}
+    for number in range(200):
+        text = sign_decision_id(Token(1, 2, 0.5, number), 0, secrets[0])
+        assert read_decision_id(text, secrets) is not None
+        others = [text + end for end in ("=", "==", "====", "\n", "A")]
+        others += [f" {text}", text[:-1], f"{text[:-1]}=", f"{text[:-2]}==", f"{text[:-1]}é"]
+        others += [text.replace("-", "+"), text.replace("_", "/")]
+        assert all(read_decision_id(one, secrets) is None for one in others if one != text)

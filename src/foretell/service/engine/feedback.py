@@ -5,9 +5,7 @@ Nothing here changes a campaign: that is the fold's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import compress
-from typing import TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -16,10 +14,10 @@ from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.service.engine.receipts import receipt_of
 from foretell.service.engine.runtime import Runtime
-from foretell.service.engine.turns import Turns
+from foretell.service.engine.turns import Turns, in_pieces
 from foretell.service.engine.waiting import AboutDecision, Waiting
 from foretell.service.log.errors import Damaged, LogClosed
-from foretell.service.log.protocol import Duplicate, Written
+from foretell.service.log.protocol import Draft, Duplicate, Written
 from foretell.service.model.checks.validation import refuse_json
 from foretell.service.model.decision_id import UNKNOWN_ID
 from foretell.service.model.errors import Forbidden, NotFound, RequestProblem, Unusable
@@ -27,8 +25,6 @@ from foretell.service.model.events import moment
 from foretell.service.model.feedback import AnyReport, event_id_in, feedback_event
 
 _ITEM = msgspec.json.Decoder(protocol.FeedbackItem)
-
-Done = TypeVar("Done")
 
 
 class FeedbackIntake:
@@ -42,6 +38,7 @@ class FeedbackIntake:
 
     async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
         """Take in a signal, a reward, a correction or a void."""
+        self.runtime.check_open()
         (receipt,) = await self._take_in([self._read(decision_id, report)])
         if isinstance(receipt, RequestProblem):
             raise receipt
@@ -51,40 +48,53 @@ class FeedbackIntake:
 
     async def batch(self, items: list[Raw], own: str | None = None) -> list[protocol.Receipt]:
         """Take in many events, each for itself; of one campaign alone where it is named."""
-        self.runtime.check_open()
         parsed: list[AboutDecision | protocol.Receipt] = []
         turns = Turns()
-        for raw in items:
-            parsed.append(_attempt(self._read_item, raw, own))
+        for raws in in_pieces(items):
+            self.runtime.check_open()
+            parsed += [self._read_item(raw, own) for raw in raws]
             await turns.pause()
         sound = [feedback for feedback in parsed if isinstance(feedback, AboutDecision)]
         self.runtime.check_open()
         taken = iter(await self._take_in(sound))
         results: list[protocol.Receipt] = []
-        for raw, read in zip(items, parsed, strict=True):
-            receipt = read if isinstance(read, protocol.Receipt) else next(taken)
-            if isinstance(receipt, RequestProblem):
-                receipt = protocol.Receipt("rejected", detail=str(receipt))
-            if receipt.status == "rejected":
-                receipt.event_id = event_id_in(raw)
-            results.append(receipt)
+        for some in in_pieces(range(len(items))):
+            for index in some:
+                read = parsed[index]
+                receipt = read if isinstance(read, protocol.Receipt) else next(taken)
+                if isinstance(receipt, RequestProblem):
+                    receipt = protocol.Receipt("rejected", detail=str(receipt))
+                if receipt.status == "rejected":
+                    receipt.event_id = event_id_in(items[index])
+                results.append(receipt)
             await turns.pause()
         return results
 
-    def _read_item(self, raw: Raw, own: str | None) -> AboutDecision:
+    def _read_item(self, raw: Raw, own: str | None) -> AboutDecision | protocol.Receipt:
+        """Read one event of many; if it cannot be used, this event alone is rejected."""
         try:
-            item = _ITEM.decode(raw)
+            item = self._parsed(raw)
+            return self._read(item.decision_id, item, own)
+        except (Damaged, LogClosed):
+            raise
+        except ForetellError as error:
+            return protocol.Receipt("rejected", detail=str(error))
+        except RecursionError:
+            detail = "the event has too many arrays and objects inside each other: send fewer"
+            return protocol.Receipt("rejected", detail=detail)
+
+    def _parsed(self, raw: Raw) -> protocol.FeedbackItem:
+        try:
+            return _ITEM.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             self.unread += 1
             refuse_json(protocol.FeedbackItem, raw, error)
         except RecursionError:
             self.unread += 1
             raise
-        return self._read(item.decision_id, item, own)
 
     def _read(self, decision_id: str, report: AnyReport, own: str | None = None) -> AboutDecision:
         """Find out which decision a report is about, and make it an event."""
-        self.runtime.check_open()
         token = self.runtime.secrets.read(decision_id)
         active = None if token is None else self.runtime.by_number.get(token.campaign)
         if token is None or active is None:
@@ -120,9 +130,9 @@ class FeedbackIntake:
             if any(waiting.parked):
                 await waiting.take_places(log)
             going = [index for index in range(len(feedback)) if index not in waiting.full]
-            drafts = []
-            for index in going:
-                drafts.append(feedback[index].draft())
+            drafts: list[Draft] = []
+            for some in in_pieces(going):
+                drafts += [feedback[index].draft() for index in some]
                 await turns.pause()
             results = await log.append(drafts)
             for index, result in zip(going, results, strict=True):
@@ -130,28 +140,15 @@ class FeedbackIntake:
         finally:
             waiting.settle(written)
         receipts: list[protocol.Receipt | RequestProblem] = []
-        for index, one in enumerate(written):
-            receipt = waiting.full[index] if one is None else receipt_of(waiting, index, one)
-            receipts.append(receipt)
-            verdict = receipt.status if isinstance(receipt, protocol.Receipt) else "rejected"
-            feedback[index].active.verdicts[verdict] += 1
+        for some in in_pieces(range(len(feedback))):
+            for index in some:
+                one = written[index]
+                receipt = waiting.full[index] if one is None else receipt_of(waiting, index, one)
+                receipts.append(receipt)
+                verdict = receipt.status if isinstance(receipt, protocol.Receipt) else "rejected"
+                feedback[index].active.verdicts[verdict] += 1
             await turns.pause()
         repeated = [isinstance(result, Duplicate) for result in written]
         for active in {id(one.active): one.active for one in compress(feedback, repeated)}.values():
             await self.runtime.write_counts(active)
         return receipts
-
-
-def _attempt(
-    work: Callable[[Raw, str | None], Done], event: Raw, own: str | None
-) -> Done | protocol.Receipt:
-    """Process one event of many; if that fails, this event alone is rejected."""
-    try:
-        return work(event, own)
-    except (Damaged, LogClosed):
-        raise
-    except ForetellError as error:
-        return protocol.Receipt("rejected", detail=str(error))
-    except RecursionError:
-        detail = "the event has too many arrays and objects inside each other: send fewer"
-        return protocol.Receipt("rejected", detail=detail)

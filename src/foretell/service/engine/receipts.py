@@ -6,9 +6,9 @@ The history of its decision says later what became of it.
 from __future__ import annotations
 
 from foretell import protocol
-from foretell.service.engine.waiting import Waiting
+from foretell.service.engine.waiting import AboutDecision, Waiting
 from foretell.service.log.errors import Damaged
-from foretell.service.log.protocol import ClaimedInArchive, Duplicate, Taken, Written
+from foretell.service.log.protocol import Accepted, ClaimedInArchive, Duplicate, Written
 from foretell.service.model.events import VOID, Feedback, Record
 from foretell.service.model.feedback import clipped_sentence, same_report, why_parked
 
@@ -16,34 +16,42 @@ from foretell.service.model.feedback import clipped_sentence, same_report, why_p
 def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Receipt:
     """Return what became of one of the events, which was written or is a duplicate."""
     token, active, event, due = waiting.feedback[index]
-    assert not isinstance(written, Taken)  # noqa: S101  (only decisions are for units)
-    if isinstance(written, ClaimedInArchive):  # its body is not at hand any more
-        active.count("duplicates")
-        return protocol.Receipt("duplicate", event.event_id)
-    if isinstance(written, Duplicate):
-        earlier = written.earlier
-        _refuse_other_event(event.event_id, earlier)
-        if earlier.decision == token.number and same_report(earlier.event, event):
-            active.count("duplicates")
-            return protocol.Receipt("duplicate", event.event_id)
-        active.count("rejected")
-        return protocol.Receipt(
-            "rejected",
-            event.event_id,
-            f"the event_id {event.event_id!r} was used for another event: "
-            f"take an id of its own for each event, and correct the other if it is wrong",
-        )
+    if not isinstance(written, Accepted):
+        return _receipt_again(waiting.feedback[index], written)
     if waiting.parked[index]:
         target = waiting.targets[index]
         known = None if target is None else target.event
         return protocol.Receipt("parked", event.event_id, why_parked(event, known))
-    archived = token.number in waiting.archived
-    late = archived or (event.verb_index != VOID and written.record.recorded_at >= due)
-    receipt = protocol.Receipt("late" if late else "accepted", event.event_id)
-    if event.stage and (total := active.campaign.clipped(written.record)) is not None:
+    record = written.record
+    late = event.verb_index != VOID and record.recorded_at >= due
+    if late or token.number in waiting.archived:
+        receipt = protocol.Receipt("late", event.event_id)
+    else:
+        receipt = protocol.Receipt("accepted", event.event_id)
+    if event.stage and (total := active.campaign.clipped(record)) is not None:
         receipt.clipped = True
         receipt.detail = clipped_sentence(total, active.config.reward_range)
     return receipt
+
+
+def _receipt_again(about: AboutDecision, written: Written) -> protocol.Receipt:
+    """Return what became of an event whose id was used before."""
+    token, active, event, _ = about
+    if isinstance(written, Duplicate):
+        earlier = written.earlier
+        _refuse_other_event(event.event_id, earlier)
+        if earlier.decision != token.number or not same_report(earlier.event, event):
+            active.count("rejected")
+            return protocol.Receipt(
+                "rejected",
+                event.event_id,
+                f"the event_id {event.event_id!r} was used for another event: "
+                f"take an id of its own for each event, and correct the other if it is wrong",
+            )
+    else:  # the body of a record that is archived is not at hand any more
+        assert isinstance(written, ClaimedInArchive)  # noqa: S101  (only decisions are for units)
+    active.count("duplicates")
+    return protocol.Receipt("duplicate", event.event_id)
 
 
 def _refuse_other_event(event_id: str, earlier: Record) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -27,6 +27,16 @@ Result = TypeVar("Result")
 async def in_thread_if_large(size: int, work: Callable[..., Result], *arguments: Any) -> Result:
     """Call something whose work grows with the size of a campaign, where nobody waits for it."""
     return await asyncio.to_thread(work, *arguments) if size >= LARGE else work(*arguments)
+
+
+PIECE = 16
+"""Items of cheap work between two looks at the time: together they take much less than a turn."""
+Item = TypeVar("Item")
+
+
+def in_pieces(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Cut cheap work: to look at the time after each item would take as long as the item."""
+    return (items[start : start + PIECE] for start in range(0, len(items), PIECE))
 
 
 class Turns:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from foretell.service.engine.turns import Turns
+from foretell.service.engine.turns import Turns, in_pieces
 from foretell.service.log.protocol import Accepted, Draft, Log, LogReader, Written
 from foretell.service.model import parking
 from foretell.service.model.active_campaign import ActiveCampaign
@@ -30,10 +30,8 @@ class AboutDecision(NamedTuple):
 
     def draft(self) -> Draft:
         """Return the record to be written."""
-        number = self.active.number
-        return Draft(
-            number, self.event, self.token.number, ((number, event_key(self.event.event_id)),)
-        )
+        number, event = self.active.number, self.event
+        return Draft(number, event, self.token.number, ((number, event_key(event.event_id)),))
 
 
 def event_key(event_id: str) -> bytes:
@@ -128,19 +126,20 @@ class Waiting:
 async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) -> set[int]:
     """Return the decisions that the log does not hold, as after a backup was restored."""
     unknown: dict[int, tuple[ActiveCampaign, set[int]]] = {}
-    for token, active, *_ in feedback:
-        if not active.campaign.knows(token.number):
-            unknown.setdefault(active.number, (active, set()))[1].add(token.number)
+    for some in in_pieces(feedback):
+        for token, active, _, _ in some:
+            if not active.campaign.knows(token.number):
+                unknown.setdefault(active.number, (active, set()))[1].add(token.number)
         await turns.pause()
     missing: set[int] = set()
     for active, decisions in unknown.values():
         numbers = sorted(decisions)
         for first in range(0, len(numbers), DECISIONS_PER_READ):
-            some = numbers[first : first + DECISIONS_PER_READ]
+            read = numbers[first : first + DECISIONS_PER_READ]
             if active.folding:
-                missing |= set(some) - (await log.decided(active.number, some)).keys()
+                missing |= set(read) - (await log.decided(active.number, read)).keys()
             else:  # nobody else brings them to hand here, and receipts say what they come to
-                missing |= set(some) - await _learned(active, some, log)
+                missing |= set(read) - await _learned(active, read, log)
             await turns.pause()
     return missing
 

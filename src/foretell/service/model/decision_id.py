@@ -7,11 +7,11 @@ too: whoever finds a secret out that is retired can date no id after its retirem
 
 from __future__ import annotations
 
-import binascii
-import hashlib
-import hmac
 import struct
+from binascii import a2b_base64, b2a_base64
 from bisect import bisect_right
+from hashlib import blake2b
+from hmac import compare_digest
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,9 +21,12 @@ _FORM = struct.Struct(">BIIdQ")
 LAST_SECRET = 255
 """The largest number of a secret: it is one byte of an id."""
 _SIGNATURE = 17  # bytes: with the 25 before them an id is 56 characters, without padding
-_SIZE = _FORM.size + _SIGNATURE
+_FORM_SIZE = _FORM.size
+_SIZE = _FORM_SIZE + _SIGNATURE
+_LENGTH = _SIZE // 3 * 4
 _TO_URL = bytes.maketrans(b"+/", b"-_")
-_FROM_URL = bytes.maketrans(b"-_", b"+/")
+_FROM_URL = bytes.maketrans(b"-_+/", b"+/!!")
+"""What is not of the alphabet of URLs becomes what no decoder takes."""
 
 
 class Secrets(dict[int, bytes]):
@@ -102,26 +105,27 @@ def read_decision_id(text: str, secrets: Mapping[int, bytes]) -> Token | None:
 def _read(text: str, secrets: Mapping[int, bytes]) -> tuple[int, Token | None]:
     """Return the number of the secret that a decision id names, and what it says if that signed it.
 
-    Whoever decodes it is lenient: what would not be encoded so again is refused.
+    An id has one spelling: without padding, and in the alphabet of URLs alone.
     """
+    if len(text) != _LENGTH:
+        return -1, None
     try:
-        sent = text.encode("ascii")
-        content = binascii.a2b_base64(sent.translate(_FROM_URL))
-    except (ValueError, binascii.Error):
+        content = a2b_base64(text.encode("ascii").translate(_FROM_URL), strict_mode=True)
+    except ValueError:
         return -1, None
-    if len(content) != _SIZE or _encoded(content) != sent:
+    if len(content) != _SIZE:  # it was padded
         return -1, None
-    body = content[: _FORM.size]
-    secret = secrets.get(body[0])
-    if secret is None or not hmac.compare_digest(_signature(body, secret), content[_FORM.size :]):
+    secret = secrets.get(content[0])
+    body = content[:_FORM_SIZE]
+    if secret is None or not compare_digest(_signature(body, secret), content[_FORM_SIZE:]):
         return -1, None
-    secret_id, *token = _FORM.unpack(body)
-    return secret_id, Token(*token)
+    secret_id, campaign, action, propensity, number = _FORM.unpack(body)
+    return secret_id, Token(campaign, action, propensity, number)
 
 
 def _encoded(content: bytes) -> bytes:
-    return binascii.b2a_base64(content, newline=False).translate(_TO_URL)
+    return b2a_base64(content, newline=False).translate(_TO_URL)
 
 
 def _signature(body: bytes, secret: bytes) -> bytes:
-    return hashlib.blake2b(body, key=secret, digest_size=_SIGNATURE).digest()
+    return blake2b(body, key=secret, digest_size=_SIGNATURE).digest()

@@ -43,7 +43,7 @@ def feedback_event(
     except Unusable as error:
         _refuse_with_time(error, report.occurred_at, latest)
     occurred = checked_time(report.occurred_at, latest)
-    target = getattr(report, "target", None)
+    target = None if isinstance(report, (SignalReport, VoidReport)) else report.target
     event = Feedback(active.version, event_id, stage, verb, value, target, occurred)
     if report.event_id is None and target is not None:
         return msgspec.structs.replace(event, event_id=_correction_id(event, active, decision))
@@ -52,19 +52,28 @@ def feedback_event(
 
 def _content(report: AnyReport, active: ActiveCampaign) -> tuple[int, int, float]:
     """Return the stage, the verb and the value of a report."""
-    signal = getattr(report, "signal", None)
-    kind = getattr(report, "kind", "reward")
+    if isinstance(report, VoidReport):
+        return 0, VOID, 0.0
+    if isinstance(report, SignalReport):
+        return 0, OBSERVED, _signal(report.signal, active)
+    kind = report.kind
     if isinstance(report, FeedbackItem):
         refuse_mixed(report)
         refuse_empty(report, active)
-    if isinstance(report, VoidReport) or kind == "void":
-        return 0, VOID, 0.0
-    if signal is not None:
-        if signal not in active.signals:
-            raise Unusable(no_such("signal", signal, active.signals), field="signal")
-        return 0, OBSERVED, float(active.signals[signal])
+        if kind == "void":
+            return 0, VOID, 0.0
+        if report.signal is not None:
+            return 0, OBSERVED, _signal(report.signal, active)
+    config = active.campaign.config
     verb = OBSERVED if kind == "reward" else FEEDBACK_VERBS.index(kind)
-    return len(active.config.stages) - 1, verb, checked_reward(report, active.config.reward_range)
+    return len(config.stages) - 1, verb, checked_reward(report, config.reward_range)
+
+
+def _signal(name: str, active: ActiveCampaign) -> float:
+    index = active.signals.get(name)
+    if index is None:
+        raise Unusable(no_such("signal", name, active.signals), field="signal")
+    return float(index)
 
 
 def _correction_id(event: Feedback, active: ActiveCampaign, decision: int) -> str:

@@ -29,7 +29,7 @@ from foretell.service.log.record import (
     personal_checksum,
     record_of,
 )
-from foretell.service.log.sqlite.rows import COLUMNS, as_json, find, insert, row_of
+from foretell.service.log.sqlite.rows import COLUMNS, as_json, find, insert, insert_values, row_of
 from foretell.service.log.sqlite.stream import Stream, end_of_chain, write_stream
 from foretell.service.log.stamps import Stamps
 from foretell.service.model.events import Decided, Record, encode_event
@@ -37,6 +37,7 @@ from foretell.service.model.events import Decided, Record, encode_event
 RANK_EVERY = 256
 """Decisions of a campaign after which a rank is kept."""
 CLAIMS_MODULUS = 1 << 62
+EVENT_COLUMNS = len(COLUMNS.split(", "))
 UnitKey: TypeAlias = tuple[int, bytes, int]
 """A campaign, a unit of it, and the n of one of its actions."""
 Wanted: TypeAlias = tuple[Draft, Sequence[Claim], UnitKey | None]
@@ -60,8 +61,12 @@ class Appender:
         self._seqs: Iterator[int] = iter(())
         self._ranks: dict[int, int] = {}
         """How many decisions each campaign has, where that was needed."""
-        self._new: dict[str, list[tuple[Any, ...]]] = {}
-        """Rows to be inserted, by table."""
+        self._events: list[Any] = []
+        """The columns of records to be inserted, one record after the other."""
+        self._keys: list[tuple[int, bytes, int]] = []
+        """The claims to be inserted."""
+        self._beside: dict[str, list[tuple[Any, ...]]] = {}
+        """Other rows to be inserted, by table."""
         self._claims_sum = stream.claims
         self._claimed: dict[Claim, Record] = {}
         self._damaged: dict[Claim, Damaged] = {}
@@ -72,12 +77,9 @@ class Appender:
         wanted = [[_wanted(draft) for draft in call] for call in calls]
         self._read_claims([claim for call in wanted for _, claims, _ in call for claim in claims])
         self._read_units([unit_key for call in wanted for _, _, unit_key in call if unit_key])
-        new = sum(self._is_new(claims, unit_key) for call in wanted for _, claims, unit_key in call)
-        self._seqs = iter(self.stamps.begin(new))
+        self._seqs = iter(self.stamps.begin(self._count_new(wanted)))
         written = [self._append_call(call) for call in wanted]
-        for table, rows in self._new.items():
-            insert(self.connection, table, rows)
-        self._new = {}
+        self._insert_rows()
         return written
 
     def finish(self) -> None:
@@ -91,9 +93,29 @@ class Appender:
         """Forget a claim that is erased."""
         self._claims_sum -= claim_number(campaign, key, seq)
 
-    def _is_new(self, claims: Sequence[Claim], unit_key: UnitKey | None) -> bool:
-        """Return whether nothing was claimed before: what is a duplicate takes no time."""
-        return unit_key not in self._given and not any(one in self._claimed for one in claims)
+    def _count_new(self, calls: Sequence[Sequence[Wanted]]) -> int:
+        """Count what claims nothing that was claimed before: a duplicate takes no time."""
+        claimed, given = self._claimed, self._given
+        if not claimed and not given:
+            return sum(map(len, calls))
+        return sum(
+            unit_key not in given and not any(one in claimed for one in claims)
+            for call in calls
+            for _, claims, unit_key in call
+        )
+
+    def _insert_rows(self) -> None:
+        """Insert what the drafts have become; claims in the order in which they are stored."""
+        connection = self.connection
+        insert_values(connection, "events", EVENT_COLUMNS, self._events)
+        self._events = []
+        if self._keys:
+            insert(connection, "keys", sorted(self._keys))
+            self._keys = []
+        if self._beside:
+            for table, rows in self._beside.items():
+                insert(connection, table, rows)
+            self._beside = {}
 
     def _append_call(self, call: Sequence[Wanted]) -> list[Written] | Damaged:
         if self._damaged:
@@ -103,24 +125,26 @@ class Appender:
         return [self._write(*wanted) for wanted in call]
 
     def _write(self, draft: Draft, claims: Sequence[Claim], unit_key: UnitKey | None) -> Written:
+        claimed = self._claimed
         for claim in claims:
-            if claim in self._claimed:
-                return Duplicate(self._claimed[claim])
+            if claim in claimed:
+                return Duplicate(claimed[claim])
         if unit_key is not None and unit_key in self._given:
             return Taken(self._given[unit_key])
-        seq, campaign, event = next(self._seqs), draft.campaign, draft.event
+        campaign, event, about = draft[:3]
+        seq, body = next(self._seqs), encode_event(event)
         decided = isinstance(event, Decided)
-        about = seq if decided else draft.decision
-        body = encode_event(event)
+        if decided:
+            about = seq
         whole = packed(seq, campaign, about, body)
-        self._add("events", (seq, campaign, None if decided else about, body, checksum_of(whole)))
+        self._events += (seq, campaign, None if decided else about, body, checksum_of(whole))
         kept = self._chain.add_packed(seq, whole)
         if kept is not None:
             self._add("links", (self.stream.number, kept.seq, kept.number, kept.link))
         record = Record(seq, campaign, about, event)
         for claim in claims:
-            self._claimed[claim] = record
-            self._add("keys", (*claim, seq))
+            claimed[claim] = record
+            self._keys.append((*claim, seq))
             self._claims_sum += claim_number(*claim, seq)
         if isinstance(event, Decided):
             self._write_decision(draft, event, seq)
@@ -183,11 +207,13 @@ class Appender:
         }
 
     def _add(self, table: str, row: tuple[Any, ...]) -> None:
-        self._new.setdefault(table, []).append(row)
+        self._beside.setdefault(table, []).append(row)
 
 
 def _wanted(draft: Draft) -> Wanted:
-    claims = [(campaign, claim_digest(key)) for campaign, key in draft.claims]
+    claims = (
+        [(campaign, claim_digest(key)) for campaign, key in draft.claims] if draft.claims else ()
+    )
     if draft.unit is None or draft.unit_action is None:
         return draft, claims, None
     return draft, claims, (draft.campaign, draft.unit, draft.unit_action)

@@ -39,10 +39,18 @@ def columns_of(row: StoredRow) -> tuple[Any, ...]:
 
 
 def insert(connection: apsw.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows, many in one statement: each statement may have to wait for other threads."""
-    for some in in_chunks(rows):
-        values = [value for row in some for value in row]
-        connection.execute(_insertion(table, len(some[0]), len(some)), values)
+    """Insert rows."""
+    if rows:
+        insert_values(connection, table, len(rows[0]), [value for row in rows for value in row])
+
+
+def insert_values(connection: apsw.Connection, table: str, width: int, values: list[Any]) -> None:
+    """Insert rows of so many columns, whose values follow one another.
+
+    Many go into one statement: each statement may have to wait for other threads.
+    """
+    for some in in_chunks(values, width):
+        connection.execute(_insertion(table, width, len(some) // width), some)
 
 
 @cache
@@ -55,9 +63,9 @@ def find(
     connection: apsw.Connection, table: str, keys: Sequence[str], values: Sequence[tuple[Any, ...]]
 ) -> Iterator[tuple[Any, ...]]:
     """Return the rows of a table whose key columns have one of these values."""
-    for some in in_chunks(values):
-        flat = [value for row in some for value in row]
-        yield from connection.execute(_lookup(table, tuple(keys), len(some)), flat)
+    width = len(keys)
+    for some in in_chunks([value for row in values for value in row], width):
+        yield from connection.execute(_lookup(table, tuple(keys), len(some) // width), some)
 
 
 @cache
@@ -68,15 +76,15 @@ def _lookup(table: str, keys: tuple[str, ...], count: int) -> str:
     return f"SELECT {table}.* FROM {wanted} CROSS JOIN {table} ON {matches}"
 
 
-def in_chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
+def in_chunks(values: list[Any], width: int) -> Iterator[list[Any]]:
     """Cut rows so that there are few different numbers of them: each is a prepared statement."""
     start = 0
-    for size in CHUNKS:
-        while len(rows) - start >= size:
-            yield rows[start : start + size]
+    for size in (width * rows for rows in CHUNKS):
+        while len(values) - start >= size:
+            yield values[start : start + size]
             start += size
-    if start < len(rows):
-        yield rows[start:]
+    if start < len(values):
+        yield values[start:]
 
 
 def as_json(numbers: Sequence[int]) -> str:

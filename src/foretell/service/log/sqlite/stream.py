@@ -18,6 +18,10 @@ from foretell.service.log.stamps import SLOT
 from foretell.service.model.events import moment, stamp
 
 _COLUMNS = "head, link, claims, boot_id, boot_time, sealed"
+_WRITE = (
+    f"INSERT OR REPLACE INTO streams (stream, slot, {_COLUMNS}, checksum) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 class Stream(NamedTuple):
@@ -76,8 +80,7 @@ def read_stream(connection: apsw.Connection) -> Stream | None:
 def write_stream(connection: apsw.Connection, stream: Stream) -> None:
     """Store where the log ends, in the transaction that made it end there."""
     connection.execute(
-        f"INSERT OR REPLACE INTO streams (stream, slot, {_COLUMNS}, checksum) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        _WRITE,
         (stream.number, SLOT, *stream[:6], stream.checksum()),
     )
 

@@ -43,7 +43,8 @@ def refuse_mixed(item: FeedbackItem) -> None:
 
 def refuse_empty(item: FeedbackItem, active: ActiveCampaign) -> None:
     """Refuse an event of a batch that says nothing."""
-    if item.kind == "reward" and (item.signal, item.value, item.target) == (None, None, None):
+    nothing = item.signal is None and item.value is None and item.target is None
+    if nothing and item.kind == "reward":
         raise Unusable(
             f"an event needs a signal, a value or a kind, got none of them: send the signal "
             f"(one of {listed(active.signals)}), the value of a reward, or the kind 'void'",
