@@ -72,7 +72,7 @@ class Group:
         self._personal: list[tuple[Any, ...]] = []
         self._claims = before.claims
         self._add_records(seqs, [one.draft for one in drafts])
-        self._add_keys(drafts)
+        self._add_keys(seqs, drafts)
         self.stream = before._replace(
             head=stamp(moment(seqs[-1]) + 1),
             last=seqs[-1],
@@ -99,7 +99,7 @@ class Group:
                 self._links.append((kept.seq, kept.number, kept.link))
         self.records = list(map(Record, seqs, self._campaigns, abouts, events))
 
-    def _add_keys(self, drafts: Sequence[Wanted]) -> None:
+    def _add_keys(self, seqs: Sequence[int], drafts: Sequence[Wanted]) -> None:
         keys = [
             (number, digest, place)
             for place, one in enumerate(drafts)
@@ -107,8 +107,8 @@ class Group:
         ]
         self._keys = _columns(keys, 3)
         numbers, digests, places = self._keys
-        seqs = [self.records[place].seq for place in places]
-        self._claims += sum(map(claim_number, numbers, digests, seqs))
+        claiming = [seqs[place] for place in places]
+        self._claims += sum(map(claim_number, numbers, digests, claiming))
 
     def _add_personal(self, seq: int, draft: Draft, event: Decided) -> None:
         campaign, unit = draft.campaign, draft.unit
