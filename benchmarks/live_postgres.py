@@ -40,7 +40,7 @@ EVENTS = 4_000
 PACE = 20
 """Decisions per second at one connection."""
 _FILL = """
-INSERT INTO foretell.keys
+INSERT INTO {table}
   SELECT 1, substr(sha256(number::text::bytea), 1, 12), number
   FROM generate_series(1, $1::bigint) AS number
 """
@@ -83,10 +83,13 @@ def _answer(process: subprocess.Popen[str]) -> dict[str, Any]:
 def _writers(result: BenchmarkResult, server: PostgresProcess) -> None:
     """Let one process, and then two, write batches with keys of their own.
 
-    They take turns with the driver alone, which inserts as many rows of the same size.
+    They take turns with the driver alone, which inserts as many rows of the same size into tables
+    as large: that is what the machine takes at least.
     """
     _answer(_run({"kind": "write", "dsn": server.dsn, "records": 2 * BATCH, "batch": BATCH}))
-    asyncio.run(_execute(server.dsn, _FILL, KEYS))
+    _answer(_run({"kind": "bare", "dsn": server.dsn, "records": BATCH, "batch": BATCH}))
+    for table in ("foretell.keys", "bare_keys"):
+        asyncio.run(_fill(server.dsn, table))
     for writers in (1, 2):
         turns = [
             {kind: _write(server, kind, writers) for kind in ("bare", "write")}
@@ -99,6 +102,8 @@ def _writers(result: BenchmarkResult, server: PostgresProcess) -> None:
             result.at_most(f"{named}: CPU of {part} a record", found, target, " µs")
             against = f"{named}: CPU of {part} against bare inserts"
             result.add(against, f"{ratio:.2f}x", ratio)
+            bare = statistics.median(turn["bare"][part] for turn in turns)
+            result.add(f"{named}: CPU of {part} a bare insert", f"{bare:.3g} µs", bare)
         rate = statistics.median(turn["write"]["rate"] for turn in turns)
         result.add(f"{named}: records", f"{rate:.0f} /s", rate)
 
@@ -116,11 +121,12 @@ def _write(server: PostgresProcess, kind: str, writers: int) -> dict[str, float]
     }
 
 
-async def _execute(dsn: str, statement: str, *values: Any) -> None:
+async def _fill(dsn: str, table: str) -> None:
+    """Claim many keys before; the pages of both tables are in the write-ahead log once then."""
     connection = await asyncpg.connect(dsn)
     try:
-        await connection.execute(statement, *values)
-        await connection.execute("VACUUM ANALYZE foretell.keys")
+        await connection.execute(_FILL.format(table=table), KEYS)
+        await connection.execute(f"VACUUM ANALYZE {table}")
     finally:
         await connection.close()
 

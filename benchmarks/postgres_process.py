@@ -12,6 +12,9 @@ from typing import NamedTuple
 from benchmarks.live_server import cpu_of
 from tests.service.log.postgres_server import PostgresServer
 
+SEGMENT_MEGABYTES = 16
+"""The usual size of a segment: with smaller ones checkpoints come as much more often."""
+
 
 class PostgresProcess(NamedTuple):
     """A running PostgreSQL."""
@@ -33,7 +36,9 @@ def postgres_process() -> Iterator[PostgresProcess]:
     settings = {"fsync": "on", "full_page_writes": "on", "autovacuum": "on"}
     with tempfile.TemporaryDirectory(prefix="foretell-bench-") as folder:
         Path(folder).chmod(0o755)
-        server = PostgresServer(Path(folder, "pg"), **settings, shared_buffers="256MB")
+        server = PostgresServer(
+            Path(folder, "pg"), SEGMENT_MEGABYTES, **settings, shared_buffers="256MB"
+        )
         server.make()
         server.start()
         assert server.process is not None

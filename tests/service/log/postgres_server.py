@@ -81,8 +81,9 @@ def run_as_server(*command: str, folder: Path) -> subprocess.Popen[bytes]:
 class PostgresServer:
     """A server in a folder, reached by its socket there."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, segment_megabytes: int = 1, **settings: str) -> None:
         self.folder = folder
+        self.segment_megabytes = segment_megabytes
         self.data = folder / "data"
         self.settings = SETTINGS | settings
         self.process: subprocess.Popen[bytes] | None = None
@@ -95,7 +96,8 @@ class PostgresServer:
             shutil.chown(self.folder, user)
         made = run_as_server(
             *(binary("initdb"), "-D", str(self.data), "-U", "postgres", "--auth=trust"),
-            *("--no-sync", "-E", "UTF8", "--locale=C", "--wal-segsize=1"),
+            *("--no-sync", "-E", "UTF8", "--locale=C"),
+            f"--wal-segsize={self.segment_megabytes}",
             folder=self.folder,
         )
         assert made.wait(60) == 0, (self.folder / "server.log").read_text()

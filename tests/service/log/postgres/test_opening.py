@@ -126,6 +126,30 @@ def test_a_log_from_before_partitions_is_brought_up_to_date_by_two_at_once(empty
     asyncio.run(law(records))
 
 
+def test_a_log_whose_groups_were_written_otherwise_is_brought_up_to_date(empty: str) -> None:
+    """The function of the version before takes other arguments, and is there no more."""
+
+    async def law() -> None:
+        log = await PostgresLog.open(empty)
+        await log.close()
+        connection = await asyncpg.connect(empty)
+        await connection.execute("DROP FUNCTION foretell.append")
+        await connection.execute(
+            "CREATE FUNCTION foretell.append(integer) RETURNS text LANGUAGE sql AS $$SELECT ''$$"
+        )
+        await write_settings(connection, schema=3)
+        log = await PostgresLog.open(empty)
+        await accepted(log, feedback(1, 1, "new"))
+        (repeated,) = await log.append([feedback(1, 1, "new")])
+        assert isinstance(repeated, Duplicate)
+        await log.close()
+        named = "proname = 'append' AND pronamespace = 'foretell'::regnamespace"
+        assert await connection.fetchval(f"SELECT count(*) FROM pg_proc WHERE {named}") == 1  # noqa: S608
+        await connection.close()
+
+    asyncio.run(law())
+
+
 def test_a_database_without_a_log_is_not_read(empty: str) -> None:
     with pytest.raises(InvalidInput, match="there is no log in"), open_reader(empty):
         pass

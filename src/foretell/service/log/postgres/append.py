@@ -49,13 +49,13 @@ class Appending:
 
     def _without_rivals(self, indices: list[int]) -> list[int]:
         """Return the drafts that claim what no earlier one of them claims."""
-        claims_of_all = [claim for index in indices for claim in self._wanted[index].all_claims()]
+        claims_of_all = [claim for index in indices for claim in self._wanted[index].all_claims]
         if len(set(claims_of_all)) == len(claims_of_all):
             return indices  # as nearly always
         claimed: set[object] = set()
         found = []
         for index in indices:
-            claims = self._wanted[index].all_claims()
+            claims = self._wanted[index].all_claims
             if claimed.isdisjoint(claims):
                 found.append(index)
                 claimed.update(claims)

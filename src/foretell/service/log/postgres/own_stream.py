@@ -45,6 +45,8 @@ RESOLVE_SECONDS = 1.0
 """Seconds for which requests wait for a connection that was lost."""
 TOO_EARLY_SECONDS = 0.01
 """Seconds after which a statement is sent again whose stamps the clock has not reached."""
+CLAIMS = ("keys", "units")
+"""How the names of the tables begin where what was claimed before is found a second time."""
 _MOVE = (
     "SELECT foretell.move_head($1, $2, $3, $4, $5, $6, $7, $8, $9, 0) AS moved, "
     f"{WALL_CLOCK} AS wall"
@@ -139,8 +141,8 @@ class OwnStream:
                 if await self._resolve(group, error):
                     break
                 continue
-            except asyncpg.PostgresError as error:
-                if error.sqlstate == "FT001":
+            except asyncpg.UniqueViolationError as error:
+                if error.table_name.startswith(CLAIMS):
                     raise ClaimedBefore from None
                 raise
             self.contact = sent
