@@ -33,18 +33,21 @@ class Check(NamedTuple):
 
 async def operations_page(visit: Visit) -> Response:
     """Show whether the service is well."""
-    checks = _checks(visit.engine, visit.site.metrics)
-    wrong = [one for one in checks if one.kind == "bad"]
-    main = render(
-        "operations.html",
-        checks=checks,
-        wrong=wrong,
-        log=visit.engine.gauges(),
-        keys=visit.engine.keys() if visit.may_change else None,
-        own=visit.author,
-        pages=visit.site.pulse.open,
-    )
-    return visit.page("Operations", main, here="operations")
+
+    async def make() -> str:
+        checks = _checks(visit.engine, visit.site.metrics)
+        return render(
+            "operations.html",
+            checks=checks,
+            wrong=[one for one in checks if one.kind == "bad"],
+            log=visit.engine.gauges(),
+            keys=visit.engine.keys() if visit.may_change else None,
+            own=visit.author,
+            pages=visit.site.pulse.open,
+        )
+
+    what = ("operations", visit.may_change, visit.author)
+    return await visit.kept_page("Operations", what, make, "operations")
 
 
 async def operations_csv(visit: Visit) -> Response:
