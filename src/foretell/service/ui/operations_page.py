@@ -139,7 +139,7 @@ def _decide(metrics: Metrics) -> Check:
     if half is None:
         said = "Nobody has asked for a decision since the server was started."
     term = "The time to answer a request for a decision, the disk included; upper ends of buckets."
-    now = f"half {milliseconds(half)}, 99 in 100 {milliseconds(most)}"
+    now = f"half in {milliseconds(half)}, 99 in 100 in {milliseconds(most)}"
     return Check("good", "Answers", said, now, term)
 
 

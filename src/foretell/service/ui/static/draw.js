@@ -243,8 +243,9 @@ const kinds = {
   },
   band(holder, chart) {
     const known = [...chart.low, ...chart.high].filter((value) => value != null);
-    const last = chart.y.findLastIndex((value) => value != null); // early intervals are huge
-    const most = 1.5 * Math.max(Math.abs(chart.low[last]), Math.abs(chart.high[last]), 1e-3);
+    const last = chart.y.findLastIndex((value) => value != null);
+    // early intervals are huge, and are cut; the line never is
+    const most = Math.max(...chart.y.map(Math.abs), 1.5 * Math.abs(chart.low[last]), 1.5 * Math.abs(chart.high[last]), 1e-3);
     const low = Math.max(Math.min(0, ...known), -most);
     const high = Math.min(Math.max(0, ...known), most);
     const clip = (values) => values.map((value) => (value == null ? null : Math.min(Math.max(value, low), high)));
@@ -254,7 +255,7 @@ const kinds = {
       bands: [{ series: [3, 2], fill: `${token("band")}33` }],
       scales: { ...edges(chart), y: { range: [low - 0.05 * (high - low), high + 0.05 * (high - low)] } },
     };
-    draw(holder, chart, options, [middles(chart), clip(chart.y), clip(chart.low), clip(chart.high)], rewards, (index) => ({
+    draw(holder, chart, options, [middles(chart), chart.y, clip(chart.low), clip(chart.high)], rewards, (index) => ({
       head: `up to ${spoken(chart, index)}`,
       rows: [[chart.label, rewards(chart.y[index])], ["interval", `${rewards(chart.low[index])} to ${rewards(chart.high[index])}`]],
     }));
