@@ -70,7 +70,7 @@ def next_stop(page: Page) -> dict[str, Any] | None:
 def walk(page: Page) -> None:
     """Go through a page from its start to its end; every stop is seen, and none is left out."""
     page.reload()
-    stops = []
+    stops: list[int] = []
     while (stop := next_stop(page)) is not None:
         assert not stops or stop["place"] != stops[-1], f"no key leads away from {stop['name']!r}"
         stops.append(stop["place"])

@@ -14,13 +14,16 @@ from tests.service.ui.watched import Watched
 pytestmark = [pytest.mark.compiled, pytest.mark.slow, pytest.mark.minutes]
 
 LONG = "W" * 99
+NAME, REWARDS = f"{LONG}0", "مقروءاتمقروءاتمقروءات 👪📚"
+ACTIONS = [f"{LONG}{number}" for number in range(4)]
+SIGNALS = ["none", *(f"{LONG}{number}" for number in range(3))]
 CAMPAIGN = {
-    "name": f"{LONG}0",
-    "actions": [f"{LONG}{number}" for number in range(4)],
-    "signals": ["none", *(f"{LONG}{number}" for number in range(3))],
+    "name": NAME,
+    "actions": ACTIONS,
+    "signals": SIGNALS,
     "signal_silence": "unknown",
     "reward_silence": "unknown",
-    "reward_name": "مقروءاتمقروءاتمقروءات 👪📚",
+    "reward_name": REWARDS,
     "holdout": 0.3,
 }
 KEY_NAME = f"{LONG}9"
@@ -74,19 +77,18 @@ def test_no_page_is_wider_than_its_window(browser: Browser, tmp_path: Path) -> N
         assert made[0] == 201, made
         made = server.ask("POST", "/v1/keys", {"name": KEY_NAME, "scopes": ["read"]})
         assert made[0] == 201, made
-        name, signals = str(CAMPAIGN["name"]), CAMPAIGN["signals"]
         path = ""
         for number in range(120):
             _, decided = server.ask(
-                "POST", f"/v1/campaigns/{name}/decisions", {"unit": f"{LONG}-{number}"}
+                "POST", f"/v1/campaigns/{NAME}/decisions", {"unit": f"{LONG}-{number}"}
             )
             path = f"/decisions/{decided['decision_id']}"
-            signal = {"signal": signals[number % 4], "event_id": f"{number}{'ק' * 190}"}
+            signal = {"signal": SIGNALS[number % 4], "event_id": f"{number}{'ק' * 190}"}
             server.ask("POST", f"/v1{path}/signal", signal)
             server.ask("POST", f"/v1{path}/reward", {"reward": float(number % 2)})
-        campaign = f"/ui/campaigns/{quote(name)}"
+        campaign = f"/ui/campaigns/{quote(NAME)}"
         trial = {"policy": "nsd-ucrl2(window=800)"}
-        server.ask("POST", f"/v1/campaigns/{name}/evaluations", trial)
+        server.ask("POST", f"/v1/campaigns/{NAME}/evaluations", trial)
         watched = Watched(browser.new_context(), server.url)
         page = watched.sign_in(server.key)
         page.goto(f"{server.url}{campaign}")
@@ -107,9 +109,9 @@ def test_no_page_is_wider_than_its_window(browser: Browser, tmp_path: Path) -> N
             found += misfits(page, what)
         page.goto(f"{server.url}/ui/new-campaign")
         page.fill("#name", f"{LONG}1")
-        page.fill("#actions", "\n".join(CAMPAIGN["actions"]))
-        page.fill("#signals", "\n".join(signals[1:]))
-        page.fill("#reward_name", str(CAMPAIGN["reward_name"]))
+        page.fill("#actions", "\n".join(ACTIONS))
+        page.fill("#signals", "\n".join(SIGNALS[1:]))
+        page.fill("#reward_name", REWARDS)
         page.get_by_role("button", name="Show what will be made").click()
         expect(page.locator("#first-weeks .uplot")).to_be_visible()
         found += misfits(page, "confirmation")
