@@ -256,7 +256,7 @@ const kinds = {
       scales: { ...edges(chart), y: { range: [low - 0.05 * (high - low), high + 0.05 * (high - low)] } },
     };
     draw(holder, chart, options, [middles(chart), chart.y, clip(chart.low), clip(chart.high)], rewards, (index) => ({
-      head: `up to ${spoken(chart, index)}`,
+      head: `up to the end of the period from ${spoken(chart, index)}`,
       rows: [[chart.label, rewards(chart.y[index])], ["interval", `${rewards(chart.low[index])} to ${rewards(chart.high[index])}`]],
     }));
   },
