@@ -1,10 +1,11 @@
 """The dashboard of a campaign with a million decisions, 50 actions and 20 signals.
 
 How long it takes until a real Chromium has painted its page, and whether a hundred open pages are
-felt by those who ask for decisions meanwhile. Some lines do not depend on who else uses the
-machine: the CPU of server and browser until all is drawn, that of the server for open pages, and
-the longest turn of its event loop, in CPU of its thread, while a page is made and while it is read
-again: for so long decisions wait.
+felt by those who ask for decisions meanwhile: in pairs of turns, without and with the pages, each
+long enough for the page to be made anew, and every pair by itself. Some lines do not depend on who
+else uses the machine: the CPU of server and browser until all is drawn, that of the server for open
+pages, and the longest turn of its event loop, in CPU of its thread, while a page is made, while it
+is read again, and while a hundred wait for it: for so long decisions wait.
 
 Called as a program with a path, it makes the database of that campaign, whose counts are those of a
 million decisions, as in `live_reports`, and prints these turns.
@@ -23,10 +24,11 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.live_server import KEY, Server, create_campaign, decide_path, load, serve
 from benchmarks.measure import BenchmarkResult
+from foretell.service.ui.site import MOST_SECONDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,10 +37,14 @@ if TYPE_CHECKING:
 
 PAGE = "/ui/campaigns/large"
 PAGES = 100
-RATE, SECONDS = 200, 12.0
+SESSIONS = 10
+"""Browsers that have them open."""
+RATE, SECONDS = 200, 33.0
 """Decisions a second while pages are open, and for how long: a page is made anew meanwhile."""
+PAIRS = 5
+"""Turns without pages, and with them."""
 TURNS = 3
-FORGOTTEN_SECONDS = 21.0
+FORGOTTEN_SECONDS = MOST_SECONDS + 1.0
 """After so long the server has no page that it could show again."""
 
 
@@ -52,10 +58,10 @@ def live_dashboard() -> BenchmarkResult:
         for what, held in turns.items():
             result.at_most(f"longest turn of the event loop, page {what}", held, 2, " ms")
         with serve(path) as server:
-            session = _sign_in(server)
+            sessions = [_sign_in(server) for _ in range(SESSIONS)]
             create_campaign(server.port, "small", 5, 3)
             _first_paint(result, server)
-            _open_pages(result, server, session)
+            _open_pages(result, server, sessions)
     return result
 
 
@@ -99,38 +105,75 @@ def _paint(browser: Browser, server: Server) -> tuple[float, float, float]:
     return painted, 1000 * spent, 1000 * drawn
 
 
-def _open_pages(result: BenchmarkResult, server: Server, session: str) -> None:
-    """Compare decisions without open pages with those while a hundred are open, in turns."""
-    job = {"kind": "open", "connections": 8, "rate": RATE, "seconds": SECONDS}
-    job |= {"port": server.port, "path": decide_path("small")}
-    alone, beside = [], []
-    cpu: list[float] = []
-    load(job | {"seconds": 2.0})
-    for _ in range(TURNS):
-        before = server.cpu()
-        alone.append(statistics.quantiles(load(job).found, n=100))
-        less = server.cpu() - before
-        command = [sys.executable, "-m", "benchmarks.live_pages", str(server.port), session]
-        command += [PAGE, str(PAGES), str(SECONDS + 3.0)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pages:
-            time.sleep(3.0)  # all are open
-            before = server.cpu()
-            beside.append(statistics.quantiles(load(job).found, n=100))
-            cpu.append((server.cpu() - before - less) / SECONDS)
-            reads, size = _said(pages)
+class Turn(NamedTuple):
+    """Decisions for some time, and the CPU that all of it took, in shares of a core."""
+
+    latencies: list[float]
+    server: float
+    generator: float
+    reads: int = 0
+    size: int = 0
+    readers: float = 0.0
+
+    def quantile(self, percent: int) -> float:
+        """Return a latency in milliseconds."""
+        return 1000 * statistics.quantiles(self.latencies, n=100)[percent - 1]
+
+
+def _open_pages(result: BenchmarkResult, server: Server, sessions: list[str]) -> None:
+    """Compare decisions without open pages with those while a hundred are open, pair by pair."""
+    load(_job(server) | {"seconds": 2.0})
+    pairs = [pair(server, sessions, pages_first=bool(n % 2)) for n in range(PAIRS)]
+    alone, beside = zip(*pairs, strict=True)
     for name, turns in (("no page", alone), (f"{PAGES} pages", beside)):
         for share in (50, 99):
-            taken = 1000 * statistics.median(turn[share - 1] for turn in turns)
+            taken = statistics.median(turn.quantile(share) for turn in turns)
             result.add(f"decide, p{share} with {name} open", f"{taken:.3g} ms", taken)
-    ratio = statistics.median(more[98] / less[98] for more, less in zip(beside, alone, strict=True))
-    result.at_most(f"p99 of decisions, {PAGES} pages open against none", ratio, 1.2)
-    result.at_most("CPU of the server for them", 100 * statistics.median(cpu), 10, " % of a core")
-    result.add("readings of a page in the last turn", f"{reads} of {size / 1000:.0f} kB", reads)
+    ratios = sorted(more.quantile(99) / less.quantile(99) for less, more in pairs)
+    what = f"p99 of decisions, {PAGES} pages open against none"
+    result.at_most(f"{what}, median of {PAIRS} pairs", statistics.median(ratios), 1.2)
+    result.add("each pair", ", ".join(f"{one:.2f}" for one in ratios), ratios[-1] - ratios[0])
+    spent = statistics.median(more.server - less.server for less, more in pairs)
+    result.at_most("CPU of the server for them", 100 * spent, 10, " % of a core")
+    for name, shares in (
+        ("the readers", [one.readers for one in beside]),
+        ("the load generator", [one.generator for one in (*alone, *beside)]),
+    ):
+        share = 100 * statistics.median(shares)
+        result.add(f"CPU of {name} beside it", f"{share:.2g} % of a core", share)
+    last = beside[-1]
+    kilobytes = last.size / 1000
+    result.add("readings of a page in a turn", f"{last.reads} of {kilobytes:.0f} kB", last.reads)
 
 
-def _said(pages: subprocess.Popen[str]) -> tuple[int, int]:
-    reads, size = json.loads(pages.communicate()[0])
-    return reads, size
+def pair(server: Server, sessions: list[str], *, pages_first: bool) -> tuple[Turn, Turn]:
+    """Return a turn without open pages, and one with them."""
+    if pages_first:
+        beside = _turn_with_pages(server, sessions)
+        return _turn(server), beside
+    return _turn(server), _turn_with_pages(server, sessions)
+
+
+def _job(server: Server) -> dict[str, Any]:
+    job = {"kind": "open", "connections": 8, "rate": RATE, "seconds": SECONDS}
+    return job | {"port": server.port, "path": decide_path("small")}
+
+
+def _turn(server: Server) -> Turn:
+    before = server.cpu()
+    latencies, generator = load(_job(server))
+    return Turn(latencies, (server.cpu() - before) / SECONDS, generator / SECONDS)
+
+
+def _turn_with_pages(server: Server, sessions: list[str]) -> Turn:
+    lasts = SECONDS + 3.0
+    command = [sys.executable, "-m", "benchmarks.live_pages", str(server.port), PAGE, str(PAGES)]
+    command += [str(lasts), *sessions]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pages:
+        time.sleep(3.0)  # all are open
+        turn = _turn(server)
+        reads, size, readers = json.loads(pages.communicate()[0])
+    return turn._replace(reads=reads, size=size, readers=readers / lasts)
 
 
 def _sign_in(server: Server) -> str:
@@ -194,13 +237,23 @@ async def _turns(engine: Engine) -> dict[str, float]:
     async def read() -> None:
         await served(dict(scope), receive, send)
 
-    made, again = [], []
+    async def read_by_all() -> None:
+        waiting = []
+        for _ in range(PAGES):
+            waiting.append(asyncio.create_task(read()))
+            await asyncio.sleep(0)  # each comes on a connection of its own
+        await asyncio.gather(*waiting)
+
+    made, again, waited = [], [], []
     await read()
     for _ in range(TURNS):
         site.forget()
         made.append(await held_while(read))
         again.append(await held_while(read))
-    return {"is made": 1000 * min(made), "is read again": 1000 * min(again)}
+        site.forget()
+        waited.append(await held_while(read_by_all))
+    found = {"is made": made, "is read again": again, f"is awaited by {PAGES}": waited}
+    return {what: 1000 * min(turns) for what, turns in found.items()}
 
 
 if __name__ == "__main__":

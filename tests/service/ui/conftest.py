@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from anyio.from_thread import start_blocking_portal
+from playwright.sync_api import Browser, expect
 
+from tests.browser import chromium
 from tests.service.ui.dashboard import CAMPAIGN, Dashboard, fill
+from tests.service.ui.watched import WAIT
 
 
 @pytest.fixture
@@ -26,3 +29,10 @@ def served(dashboard: Dashboard) -> Dashboard:
     dashboard.portal.call(fill, dashboard.engine)
     dashboard.sign_in()
     return dashboard
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        expect.set_options(timeout=WAIT)
+        yield started

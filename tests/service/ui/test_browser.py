@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+from playwright.sync_api import Browser, Page, expect
 
 from foretell.service.ui.statuses import shown
-from tests.browser import chromium
 from tests.service.server_process import Server
 from tests.service.ui.demo_process import EXPECTED, Demo
+from tests.service.ui.watched import WAIT, Watched
 
 pytestmark = [pytest.mark.compiled, pytest.mark.slow, pytest.mark.minutes]
 
@@ -35,44 +35,8 @@ SIZES = {"wide": 1280, "narrow": 390}
 LOOKS = (("wide", "light"), ("wide", "dark"), ("narrow", "dark"), ("narrow", "light"))
 SCANNED = {("wide", "light"), ("narrow", "dark")}
 """The looks in which axe-core scans every page."""
-WAIT = 120_000
-"""Milliseconds to wait at most: the machine may be busy."""
 SEED = 8_000_000
 """Its worlds are not those that `make demo-live` shows."""
-
-
-class Watched:
-    """A page whose errors and requests are kept."""
-
-    def __init__(self, context: BrowserContext, url: str) -> None:
-        self.url, self.complaints = url, list[str]()
-        self.page = context.new_page()
-        self.page.on("console", lambda said: self._note(said.text, said.type == "error"))
-        self.page.on("pageerror", lambda error: self._note(str(error), wrong=True))
-        self.page.on("request", self._check)
-
-    def _note(self, text: str, wrong: bool) -> None:
-        if wrong:
-            self.complaints.append(text)
-
-    def _check(self, request: Request) -> None:
-        if urlsplit(request.url).netloc != urlsplit(self.url).netloc:
-            self.complaints.append(f"a request left the host: {request.url}")
-
-    def sign_in(self, key: str) -> Page:
-        self.page.goto(f"{self.url}/ui")
-        expect(self.page.locator("input[name=key]")).to_be_focused()
-        self.page.keyboard.type(key)
-        self.page.keyboard.press("Enter")
-        expect(self.page.locator("h1")).to_have_text("Campaigns")
-        return self.page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        expect.set_options(timeout=WAIT)
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -31,10 +31,11 @@ FORM = {
 
 
 def test_an_open_page_gets_what_a_new_one_shows_and_nothing_secret(served: Dashboard) -> None:
-    for path in ("/ui", "/ui/campaigns/hero"):
+    for path in ("/ui", "/ui/campaigns/hero", "/ui/operations"):
         page = served.get(path).text
         parts = served.client.get(path, headers={"X-Refresh": "1"})
         assert parts.headers["content-encoding"] == "gzip"
+        assert 0.0 < float(parts.headers["x-read-again"]) < 60.0
         assert served.token("/ui") not in parts.text
         main = page.partition('<main id="main">')[2].partition("</main>")[0].strip()
         assert main in parts.text

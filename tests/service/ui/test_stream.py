@@ -60,3 +60,24 @@ def test_a_stream_ends_with_the_key_of_its_session(monkeypatch: pytest.MonkeyPat
         await engine.close()
 
     asyncio.run(law())
+
+
+def test_a_change_is_told_at_once_and_traffic_in_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(stream, "BEAT_LOOKS", 10**9)
+
+    async def law() -> None:
+        engine = await Engine.open(MemoryLog(), compiled=False)
+        await engine.create(protocol.NewCampaign("hero", ["a", "b"], ["none", "click"]))
+        session, _ = await session_of(engine, "a")
+        page = LogPulse(engine, lambda: False).events(session)
+        told = (event.split(b"\n")[0] async for event in page if event.startswith(b"event"))
+        assert [await anext(page), await anext(page)] == [stream.RETRY, b""]
+        await engine.decide("hero", protocol.DecisionRequest())
+        assert await anext(told) == b"event: moved"
+        await engine.set_status("hero", "paused", None, None)
+        assert await anext(told) == b"event: changed"
+        await page.aclose()
+        await engine.close()
+
+    asyncio.run(law())

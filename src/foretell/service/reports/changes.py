@@ -117,5 +117,7 @@ def _summary(views: list[protocol.SignalChange], stretches: int) -> str:
         return "Nothing has been decided yet."
     if not views:
         return "No change was found: as far as can be seen, every action has the signals it had."
-    number = "One change was" if len(views) == 1 else f"{len(views)} changes were"
-    return f"{number} found; the latest: {views[-1].sentence}"
+    latest = views[-1].sentence
+    if len(views) == 1:
+        return f"One change was found. {latest}"
+    return f"{len(views)} changes were found. The latest: {latest[:1].lower()}{latest[1:]}"

@@ -29,9 +29,10 @@ def verdict_sentence(copy: CampaignCopy) -> str:
 
 def _too_early(copy: CampaignCopy) -> str:
     settled = np.sort(copy.counters.paid.sum(axis=1))[-2:][::-1].tolist()
+    have = f"the two with most have {settled[0]} and {settled[1]}"
     missing = (
         f"It is too early to say: a verdict needs {ENOUGH} settled {copy.reward_word} on two "
-        f"actions, and the two with most have {settled[0]} and {settled[1]}."
+        f"actions, and {have if any(settled) else 'none is settled yet'}."
     )
     known = enough_by(copy)
     if known is None:

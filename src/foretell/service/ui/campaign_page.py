@@ -12,9 +12,10 @@ from foretell.service.engine import Engine
 from foretell.service.http.responses import Response
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import NotFound
-from foretell.service.model.events import SLOTS
+from foretell.service.model.events import stamp
 from foretell.service.model.live_policies import campaign_spec
 from foretell.service.model.stretches import SECOND
+from foretell.service.model.timestamps import parse_timestamp
 from foretell.service.reports.periods import Asked
 from foretell.service.reports.words import span
 from foretell.service.ui import answers, charts, tables
@@ -64,12 +65,15 @@ class CampaignReports(NamedTuple):
             str(campaign_spec(engine.runtime.look_up(name).config)),
         )
 
-    def numbers(self) -> dict[str, Numbers]:
-        """Return the numbers behind each picture, by the name of their CSV."""
+    def numbers(self, periods: int | None = None) -> dict[str, Numbers]:
+        """Return the numbers behind each picture, by the name of their CSV.
+
+        Those of signals, a row for each action, may be of the last so many periods alone.
+        """
         found = (
             tables.action_numbers(self.report),
             tables.traffic_numbers(self.series),
-            tables.signal_numbers(self.signals),
+            tables.signal_numbers(self.signals, periods),
             tables.validity_numbers(self.validity),
             tables.delay_numbers(self.delays),
             tables.pending_numbers(self.report),
@@ -85,7 +89,7 @@ async def campaign_page(visit: Visit) -> Response:
 
     async def make() -> str:
         found = await CampaignReports.of(visit.engine, name)
-        recent = await _latest_decisions(visit.engine, name)
+        recent = await _latest_decisions(visit.engine, found.report)
         history = await _history(visit.engine, name)
 
         def write() -> str:
@@ -112,13 +116,15 @@ def _context(found: CampaignReports) -> dict[str, Any]:
     index = {one.action: number for number, one in enumerate(report.actions)}
     ranked = sorted(report.actions, key=_rank)
     rated = answers.best_actions(report)
+    trends = charts.action_trends(found.signals, found.validity)
     using = _signal_value(found)
     return found._asdict() | {
         "now": report.log.as_of,
         "index": index,
         "ranked": ranked,
         "rated": rated,
-        "scale": _scale(report),
+        "trends": trends,
+        "scale": _scale(report, trends),
         "state": shown(report.status),
         "verdict": shown_verdict(found.validity),
         "word": view.reward_name or "rewards",
@@ -140,7 +146,8 @@ def _context(found: CampaignReports) -> dict[str, Any]:
         "delay_chart": charts.delay_chart(found.delays),
         "uplift_chart": charts.uplift_chart(found.series),
         "numbers": {
-            name: one.latest(TABLE_ROWS, TABLE_COLUMNS) for name, one in found.numbers().items()
+            name: one.latest(TABLE_ROWS, TABLE_COLUMNS)
+            for name, one in found.numbers(TABLE_ROWS).items()
         },
         "cell": shown_cell,
     }
@@ -151,9 +158,11 @@ def _rank(action: protocol.ActionReport) -> tuple[bool, float, float, float]:
     return action.status == "retired", -(action.best or 0.0), -value, -(action.recent_share or 0.0)
 
 
-def _scale(report: protocol.CampaignReport) -> tuple[float, float] | None:
-    """Return the ends of the axis that all intervals of the actions share; None without any."""
-    ends = [0.0]
+def _scale(
+    report: protocol.CampaignReport, trends: dict[str, list[float | None]]
+) -> tuple[float, float] | None:
+    """Return the ends of the axis that all pictures of the actions share; None without any."""
+    ends = [0.0, *(one for points in trends.values() for one in points if one is not None)]
     for one in report.actions:
         for found in (one.observed, one.value):
             if found is not None:
@@ -184,12 +193,17 @@ def _is_asked(found: CampaignReports) -> bool:
     return any(one.status == "running" and one.policy == found.policy for one in tried)
 
 
-async def _latest_decisions(engine: Engine, name: str) -> list[protocol.RecordView]:
-    """Return the last decisions, the newest first: those of a time that holds enough of them."""
-    head, found = engine.runtime.log.head(), []
-    for power in range(9):
-        after = max(0, head - 10**power * 1_000_000 * SLOTS)
-        found = await _records(engine, name, after, "decision")
+async def _latest_decisions(
+    engine: Engine, report: protocol.CampaignReport
+) -> list[protocol.RecordView]:
+    """Return the last decisions, the newest first: those of a time that holds enough of them.
+
+    It ends with the last decision, and grows from a millisecond tenfold until it does.
+    """
+    last, found = parse_timestamp(report.freshness.decision_at or ""), []
+    for power in range(3, 15):
+        after = max(0, stamp((last or 0) - 10**power))
+        found = await _records(engine, report.campaign, after, "decision")
         if len(found) >= LATEST_DECISIONS or not after:
             break
     return found[: -LATEST_DECISIONS - 1 : -1]

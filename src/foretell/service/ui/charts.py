@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from foretell import protocol
@@ -96,22 +97,51 @@ def signal_charts(
     return charts
 
 
-def _pooled(counts: list[int], totals: list[int]) -> list[float | None]:
-    """Return the share of a signal by period; periods with few decisions are taken together.
+def _pooled(counts: Sequence[float], totals: list[int]) -> list[float | None]:
+    """Return a mean by period; periods with few decisions are taken together.
 
-    The share stands at the last of the periods that were taken together.
+    The mean stands at the last of the periods that were taken together.
 
     >>> _pooled([1, 5, 10], [2, 18, 40])
     [None, 0.3, 0.25]
     """
     shares: list[float | None] = []
-    seen = of = 0
+    seen, of = 0.0, 0
     for one, total in zip(counts, totals, strict=True):
         seen, of = seen + one, of + total
         shares.append(round(seen / of, 4) if of >= ENOUGH else None)
         if of >= ENOUGH:
-            seen = of = 0
+            seen, of = 0.0, 0
     return shares
+
+
+def action_trends(
+    table: protocol.SignalTable, validity: protocol.ValidityReport
+) -> dict[str, list[float | None]]:
+    """Return for each action what its signals were worth, by period; those with a value at all.
+
+    A signal counts as what it has earned after all actions together; where it means different
+    things for different actions, as what it has earned after this one.
+    """
+    own = {}
+    if validity.verdict == "misleading":
+        own = {(one.action, one.signal): one.mean for one in validity.cells}
+    found = {}
+    for row in table.actions:
+        worth = {
+            one.signal: own.get((row.action, one.signal), one.theta)
+            for one in table.signals
+            if one.signal in row.by_period
+        }
+        if row.by_period and None not in worth.values():
+            sums = [
+                sum((worth[name] or 0.0) * counts[index] for name, counts in row.by_period.items())
+                for index in range(len(table.at))
+            ]
+            points = _pooled(sums, row.counts)[: table.mature.count(True)]
+            if any(one is not None for one in points):
+                found[row.action] = points
+    return found
 
 
 def delay_chart(found: protocol.DelayReport) -> Chart:

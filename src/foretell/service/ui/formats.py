@@ -57,11 +57,11 @@ def evidence(e_value: float) -> str:
     """Return an e-value, which may be huge or tiny.
 
     >>> evidence(0.002), evidence(3.21), evidence(7e63), evidence(math.inf)
-    ('below 0.01', '3.2', 'over 10^12', 'over 10^12')
+    ('below 0.01', '3.2', 'over 10¹²', 'over 10¹²')
     """
     if e_value < 0.01:
         return "below 0.01"
-    return "over 10^12" if e_value >= 1e12 else f"{e_value:,.{1 if e_value < 100 else 0}f}"
+    return "over 10¹²" if e_value >= 1e12 else f"{e_value:,.{1 if e_value < 100 else 0}f}"
 
 
 def when(text: str | None, now: str | None = None) -> str:

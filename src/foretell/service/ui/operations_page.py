@@ -33,18 +33,21 @@ class Check(NamedTuple):
 
 async def operations_page(visit: Visit) -> Response:
     """Show whether the service is well."""
-    checks = _checks(visit.engine, visit.site.metrics)
-    wrong = [one for one in checks if one.kind == "bad"]
-    main = render(
-        "operations.html",
-        checks=checks,
-        wrong=wrong,
-        log=visit.engine.gauges(),
-        keys=visit.engine.keys() if visit.may_change else None,
-        own=visit.author,
-        pages=visit.site.pulse.open,
-    )
-    return visit.page("Operations", main, here="operations")
+
+    async def make() -> str:
+        checks = _checks(visit.engine, visit.site.metrics)
+        return render(
+            "operations.html",
+            checks=checks,
+            wrong=[one for one in checks if one.kind == "bad"],
+            log=visit.engine.gauges(),
+            keys=visit.engine.keys() if visit.may_change else None,
+            own=visit.author,
+            pages=visit.site.pulse.open,
+        )
+
+    what = ("operations", visit.may_change, visit.author)
+    return await visit.kept_page("Operations", what, make, "operations")
 
 
 async def operations_csv(visit: Visit) -> Response:
@@ -136,7 +139,7 @@ def _decide(metrics: Metrics) -> Check:
     if half is None:
         said = "Nobody has asked for a decision since the server was started."
     term = "The time to answer a request for a decision, the disk included; upper ends of buckets."
-    now = f"half {milliseconds(half)}, 99 in 100 {milliseconds(most)}"
+    now = f"half in {milliseconds(half)}, 99 in 100 in {milliseconds(most)}"
     return Check("good", "Answers", said, now, term)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Awaitable, Callable, Hashable
+from random import random
 from time import monotonic, process_time
 from typing import NamedTuple
 
@@ -16,9 +17,11 @@ from foretell.service.ui.stream import LogPulse
 
 KEPT_SECONDS = 2.0
 """For how long a page that was made is shown to whoever asks for the same."""
-KEPT_SHARE, MOST_SECONDS = 150.0, 20.0
+KEPT_SHARE, MOST_SECONDS = 150.0, 30.0
 """A page is kept for so many times the CPU that it took, up to so many seconds: so less than a
 hundredth of the time goes into it, and 99 in 100 of those who ask for decisions do not feel it."""
+SPREAD = 0.5
+"""Open pages come back within this part of the time for which a page is kept, and not at once."""
 PACKING = 3
 """How hard a page is packed: it is sent to many, and made once."""
 
@@ -29,6 +32,15 @@ class MadePage(NamedTuple):
     main: str
     packed: bytes
     """The parts of it that an open page takes over, compressed; nothing secret is in it."""
+    seconds: float
+    """For how long it is kept."""
+    until: float
+    """Until when, by the monotonic clock."""
+
+    def read_again_after(self) -> float:
+        """Return after how many seconds an open page is to read itself again: not all at once."""
+        spread = SPREAD * self.seconds * random()  # noqa: S311  (not for secrets)
+        return max(0.0, self.until - monotonic()) + spread
 
 
 class Site:
@@ -46,29 +58,48 @@ class Site:
         self.limits = limits
         self.metrics = metrics
         self.pulse = LogPulse(engine, stopping)
-        self._made: dict[Hashable, tuple[float, asyncio.Task[MadePage]]] = {}
-        """Pages by what they show, each with the time until which it is kept."""
+        self._made: dict[Hashable, asyncio.Task[MadePage]] = {}
+        """Pages by what they show."""
+        self._edition = 0
+        self._turn = asyncio.Lock()
 
     async def kept(self, what: Hashable, make: Callable[[], Awaitable[str]]) -> MadePage:
-        """Return a page, made now or a moment ago: a hundred readers cost as much as one."""
-        what = (what, self.engine.runtime.closed)
-        until, task = self._made.get(what, (0.0, None))
-        if task is None or (task.done() and monotonic() >= until):
-            task = asyncio.create_task(self._make(what, make))
-            self._made[what] = monotonic(), task
-        return await asyncio.shield(task)
+        """Return a page, made now or a moment ago: a hundred readers cost as much as one.
 
-    async def _make(self, what: Hashable, make: Callable[[], Awaitable[str]]) -> MadePage:
-        began, before = monotonic(), process_time()
+        Those who have waited for it get it one after the other, and whoever asks for a decision
+        meanwhile has a turn between them.
+        """
+        if self.pulse.edition() != self._edition:
+            self._edition = self.pulse.edition()
+            self.forget()
+        task = self._made.get(what)
+        if task is not None and _is_kept(task):
+            return task.result()
+        if task is None or task.done():
+            task = self._made[what] = asyncio.create_task(self._make(make))
+        page = await asyncio.shield(task)
+        async with self._turn:
+            await asyncio.sleep(0)
+        return page
+
+    async def _make(self, make: Callable[[], Awaitable[str]]) -> MadePage:
+        self._made = {one: task for one, task in self._made.items() if _may_be_shown(task)}
+        before = process_time()
         main, head = await make(), render("banners.html", banners=banners(self.engine))
         packed = await asyncio.to_thread(gzip.compress, (head + main).encode(), PACKING)
-        page = MadePage(main, packed)
-        took = process_time() - before
-        until = monotonic() + min(max(KEPT_SECONDS, KEPT_SHARE * took), MOST_SECONDS)
-        self._made = {one: kept for one, kept in self._made.items() if kept[0] > began - 60.0}
-        self._made[what] = until, self._made[what][1]
-        return page
+        seconds = min(max(KEPT_SECONDS, KEPT_SHARE * (process_time() - before)), MOST_SECONDS)
+        return MadePage(main, packed, seconds, monotonic() + seconds)
 
     def forget(self) -> None:
         """Make every page again: something was changed."""
         self._made.clear()
+
+
+def _is_kept(task: asyncio.Task[MadePage]) -> bool:
+    """Return whether a page was made, and still may be shown."""
+    made = task.done() and not task.cancelled() and task.exception() is None
+    return made and monotonic() < task.result().until
+
+
+def _may_be_shown(task: asyncio.Task[MadePage]) -> bool:
+    return not task.done() or _is_kept(task)

@@ -1,8 +1,10 @@
-"""Server-sent events: a page is told when the log has moved, and then reads itself again.
+"""Server-sent events: a page is told when the log has moved, and reads itself again.
 
-Each page looks at times of its own, so that many of them do not all come back at once. A browser
-that has lost the connection connects again by itself. A stream ends with its session, so that the
-page of a key that was revoked does not stay open.
+`moved`: there is more of the same; a page reads itself when what it shows is no longer kept by the
+server. `changed`: a campaign was changed, or the log was closed; a page reads itself at once. Each
+page looks at times of its own, so that many of them do not all come back at once. A browser that
+has lost the connection connects again by itself. A stream ends with its session, so that the page
+of a key that was revoked does not stay open.
 """
 
 from __future__ import annotations
@@ -42,6 +44,8 @@ class LogPulse:
         self._stopping = stopping
         self._open: Counter[str] = Counter()
         """Pages that are open, by their session."""
+        self._edition = 0
+        self._configured: tuple[object, ...] = ()
 
     @property
     def open(self) -> int:
@@ -55,16 +59,32 @@ class LogPulse:
         if self.open >= MOST_STREAMS:
             raise Overloaded(f"{self.open} pages are open, and no more can be: close one")
 
+    def edition(self) -> int:
+        """Return a number that grows when anything but traffic has changed.
+
+        What was shown before is then not shown again, however short a time ago it was made.
+        """
+        runtime = self._engine.runtime
+        versions = [(one.number, one.version, one.refitting) for one in runtime.by_number.values()]
+        configured = runtime.closed, *versions
+        if configured != self._configured:
+            self._configured = configured
+            self._edition += 1
+        return self._edition
+
     async def events(self, session: str) -> AsyncGenerator[bytes]:
         """Yield the events of one page of a session."""
         self._open[session] += 1
         try:
             yield RETRY
-            seen, looks = self._position(), TELL_LOOKS
+            seen, edition, looks = self._position(), self.edition(), TELL_LOOKS
             await asyncio.sleep(LOOK_SECONDS * random())  # noqa: S311  (not for secrets)
             while not self._stopping() and self._is_signed_in(session):
                 now = self._position()
-                if now != seen and looks >= TELL_LOOKS:
+                if self.edition() != edition:
+                    seen, edition, looks = now, self.edition(), 0
+                    yield self._event("changed")
+                elif now != seen and looks >= TELL_LOOKS:
                     seen, looks = now, 0
                     yield self._event("moved")
                 elif looks >= BEAT_LOOKS:
@@ -80,11 +100,11 @@ class LogPulse:
     def _is_signed_in(self, session: str) -> bool:
         return self._engine.session_caller(session, time.time()) is not None
 
-    def _position(self) -> tuple[int, str | None, int]:
+    def _position(self) -> tuple[int, int]:
         """Return what changes when a page has something new to show."""
         runtime = self._engine.runtime
         refit = sum(int(1000 * one.refit_share) for one in runtime.by_number.values())
-        return runtime.log.head(), runtime.closed, refit
+        return runtime.log.head(), refit
 
     def _event(self, kind: str) -> bytes:
         now = format_timestamp(moment(self._engine.runtime.log.head()))

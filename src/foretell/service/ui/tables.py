@@ -93,8 +93,9 @@ def traffic_numbers(series: protocol.Timeseries) -> Numbers:
     return Numbers("traffic", "Decisions by period and action", columns, rows)
 
 
-def signal_numbers(table: protocol.SignalTable) -> Numbers:
-    """Return the settled signals of each period by action."""
+def signal_numbers(table: protocol.SignalTable, periods: int | None = None) -> Numbers:
+    """Return the settled signals of each period by action, or of the last so many periods."""
+    first = 0 if periods is None else max(0, len(table.at) - periods)
     names = [row.signal for row in table.signals]
     rows: list[list[Cell]] = [
         [
@@ -104,7 +105,7 @@ def signal_numbers(table: protocol.SignalTable) -> Numbers:
             one.counts[index],
             *(one.by_period[name][index] if name in one.by_period else 0 for name in names),
         ]
-        for index, at in enumerate(table.at)
+        for index, at in enumerate(table.at[first:], first)
         for one in table.actions
     ]
     columns = ["from", "action", "complete", "settled", *names]

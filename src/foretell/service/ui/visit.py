@@ -21,6 +21,8 @@ from foretell.service.ui.site import Site
 COOKIE = "foretell_session"
 REFRESH = b"x-refresh"
 """The header with which an open page asks for what may have changed in it."""
+READ_AGAIN = b"x-read-again"
+"""The header that says after how many seconds there can be something new in it."""
 HTML = b"text/html; charset=utf-8"
 PAGE_HEADERS = (
     (
@@ -102,8 +104,9 @@ class Visit(NamedTuple):
         """Return a page that all who may see it share, or for an open page the parts of it."""
         made = await self.site.kept(what, make)
         if REFRESH in dict(self.scope["headers"]):
+            again = b"%.2f" % made.read_again_after()
             packed = ((b"content-encoding", b"gzip"), (b"x-content-type-options", b"nosniff"))
-            return Response(200, made.packed, packed, HTML)
+            return Response(200, made.packed, (*packed, (READ_AGAIN, again)), HTML)
         return self.page(title, made.main, here=here)
 
     def form_page(

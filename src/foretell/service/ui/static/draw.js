@@ -84,10 +84,63 @@ function axes(chart, format) {
   ];
 }
 
-function draw(holder, chart, options, data, format, names) {
-  const reading = document.createElement("div");
-  reading.className = "reading";
+// The box that says what stands at one place of a chart. It follows the mouse, a tap, or the arrow
+// keys while the chart has the focus; Escape closes it.
+function tooltip(holder) {
+  const tip = holder.parentElement.querySelector(".tip") ?? document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  tip.setAttribute("role", "status");
+  holder.after(tip);
+  return (plot, told) => {
+    tip.hidden = told == null;
+    if (tip.hidden) return;
+    const head = document.createElement("strong");
+    head.textContent = told.head;
+    const list = document.createElement("ul");
+    for (const [label, value, colour] of told.rows) {
+      const row = document.createElement("li");
+      if (colour) {
+        const patch = document.createElement("i");
+        patch.style.background = colour;
+        row.append(patch);
+      }
+      const number = document.createElement("b");
+      number.textContent = value;
+      row.append(`${label} `, number);
+      list.append(row);
+    }
+    tip.replaceChildren(head, list);
+    const place = holder.offsetLeft + plot.over.offsetLeft + plot.cursor.left;
+    const right = place + 14 + tip.offsetWidth <= holder.offsetLeft + holder.clientWidth;
+    tip.style.left = `${Math.max(0, right ? place + 14 : place - 14 - tip.offsetWidth)}px`;
+    tip.style.top = `${holder.offsetTop + plot.root.offsetTop + plot.over.offsetTop + 6}px`;
+  };
+}
+
+// Lets the arrow keys move over a chart as a mouse does.
+function steer(holder, plot, length) {
+  let index = length - 1;
+  const show = () => plot.setCursor({ left: plot.valToPos(plot.data[0][index], "x"), top: 1 });
+  const hide = () => plot.setCursor({ left: -10, top: -10 });
+  holder.tabIndex = 0;
+  holder.onblur = hide;
+  holder.onfocus = () => { if (holder.matches(":focus-visible")) show(); };
+  holder.onkeydown = (event) => {
+    const to = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: length - 1 }[event.key];
+    if (event.key === "Escape") hide();
+    if (to === undefined) return;
+    event.preventDefault();
+    index = Math.min(Math.max(to, 0), length - 1);
+    show();
+  };
+  if (document.activeElement === holder) holder.onfocus();
+}
+
+function draw(holder, chart, options, data, format, told) {
   const height = holder.classList.contains("small") ? 150 : 240;
+  const say = tooltip(holder);
+  const length = chart.x?.length ?? data[0].length;
   const full = {
     width: Math.max(holder.clientWidth, 120), height, legend: { show: false }, tzDate: (ts) => uPlot.tzDate(new Date(1000 * ts), "UTC"),
     cursor: { y: false, points: { size: 5 } }, padding: [8, 28, 0, 0],
@@ -96,12 +149,12 @@ function draw(holder, chart, options, data, format, names) {
       draw: [furniture(chart)],
       setCursor: [(plot) => {
         const index = plot.cursor.idx;
-        reading.textContent = index == null ? "" : names(index);
+        say(plot, index == null || index >= length || plot.cursor.left < 0 ? null : told(index));
       }],
     },
   };
   const plot = new uPlot(full, data, holder);
-  if (names) holder.append(reading);
+  steer(holder, plot, length);
   const watch = new ResizeObserver(() => {
     if (!holder.isConnected) { watch.disconnect(); return; }
     if (holder.clientWidth > 100 && holder.clientWidth !== plot.width) plot.setSize({ width: holder.clientWidth, height });
@@ -139,8 +192,10 @@ const kinds = {
     const x = [...chart.x, ...(chart.x.length ? [chart.x.at(-1) + chart.width] : [])];
     const data = [x, ...stacked.map((one) => [...one, one.at(-1) ?? null]).reverse()];
     const options = { series: [{}, ...series.reverse()], scales: { ...edges(chart), y: { range: [0, 1] } } };
-    draw(holder, chart, options, data, percent, (index) =>
-      index >= chart.x.length ? "" : `${spoken(chart, index)}: ${chart.lines.map((one) => `${one.label} ${percent(one.y[index])}`).join(", ")}`);
+    draw(holder, chart, options, data, percent, (index) => ({
+      head: spoken(chart, index),
+      rows: chart.lines.map((one, number) => [one.label, percent(one.y[index]), colours[number]]),
+    }));
   },
   signals(holder, chart) {
     const signal = chosen.signal;
@@ -148,8 +203,10 @@ const kinds = {
     const series = [{}, { stroke: token(`a${chart.colour}`), width: 2, spanGaps: true, points: { show: values.length < 60, size: 4 } }];
     const top = Math.max(0.05, chosen.top ?? 1);
     const options = { series, scales: { ...edges(chart), y: { range: [0, top] } } };
-    draw(holder, chart, options, [middles(chart), values], percent, (index) =>
-      `${spoken(chart, index)}: ${signal} ${percent(values[index])}`);
+    draw(holder, chart, options, [middles(chart), values], percent, (index) => ({
+      head: spoken(chart, index),
+      rows: [[signal, values[index] == null ? "too few decisions" : percent(values[index]), token(`a${chart.colour}`)]],
+    }));
   },
   delays(holder, chart) {
     const styles = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
@@ -164,8 +221,10 @@ const kinds = {
     const series = chart.curves.map((one, index) => ({ label: one.label, stroke: colours[index], dash: styles[index % 4], width: 2, points: { show: false } }));
     const range = [0, Math.min(Math.max(x.at(-1), 1.1 * chart.window), 3 * chart.window)];
     const options = { series: [{}, ...series], scales: { x: { time: false, range }, y: { range: [0, 1] } } };
-    draw(holder, { ...chart, marks: [chart.window] }, options, [x, ...columns], percent, (index) =>
-      `within ${span(x[index])}: ${chart.curves.map((one, number) => `${one.label} ${percent(columns[number][index])}`).join(", ")}`);
+    draw(holder, { ...chart, marks: [chart.window] }, options, [x, ...columns], percent, (index) => ({
+      head: `within ${span(x[index])}`,
+      rows: chart.curves.map((one, number) => [one.label, percent(columns[number][index]), colours[number]]),
+    }));
   },
   weeks(holder, chart) {
     const [ages] = chart.curves;
@@ -177,13 +236,16 @@ const kinds = {
       bands: [{ series: [3, 2], fill: `${token("band")}33` }],
       scales: { x: { time: false, range: [0, ages.at(-1)] }, y: { range: [low - 0.05 * (high - low), high + 0.05 * (high - low)] } },
     };
-    draw(holder, { curves: [], marks: [chart.window] }, options, [ages, chart.middle, chart.low, chart.high], percent, (index) =>
-      `until ${span(ages[index])}: ${percent(chart.middle[index])} [${percent(chart.low[index])}, ${percent(chart.high[index])}]`);
+    draw(holder, { curves: [], marks: [chart.window] }, options, [ages, chart.middle, chart.low, chart.high], percent, (index) => ({
+      head: `until ${span(ages[index])}`,
+      rows: [["the middle one", percent(chart.middle[index])], ["all but two", `${percent(chart.low[index])} to ${percent(chart.high[index])}`]],
+    }));
   },
   band(holder, chart) {
     const known = [...chart.low, ...chart.high].filter((value) => value != null);
-    const last = chart.y.findLastIndex((value) => value != null); // early intervals are huge
-    const most = 1.5 * Math.max(Math.abs(chart.low[last]), Math.abs(chart.high[last]), 1e-3);
+    const last = chart.y.findLastIndex((value) => value != null);
+    // early intervals are huge, and are cut; the line never is
+    const most = Math.max(...chart.y.map(Math.abs), 1.5 * Math.abs(chart.low[last]), 1.5 * Math.abs(chart.high[last]), 1e-3);
     const low = Math.max(Math.min(0, ...known), -most);
     const high = Math.min(Math.max(0, ...known), most);
     const clip = (values) => values.map((value) => (value == null ? null : Math.min(Math.max(value, low), high)));
@@ -193,8 +255,10 @@ const kinds = {
       bands: [{ series: [3, 2], fill: `${token("band")}33` }],
       scales: { ...edges(chart), y: { range: [low - 0.05 * (high - low), high + 0.05 * (high - low)] } },
     };
-    draw(holder, chart, options, [middles(chart), clip(chart.y), clip(chart.low), clip(chart.high)], rewards, (index) =>
-      `up to ${spoken(chart, index)}: ${rewards(chart.y[index])} [${rewards(chart.low[index])}, ${rewards(chart.high[index])}]`);
+    draw(holder, chart, options, [middles(chart), chart.y, clip(chart.low), clip(chart.high)], rewards, (index) => ({
+      head: `up to the end of the period from ${spoken(chart, index)}`,
+      rows: [[chart.label, rewards(chart.y[index])], ["interval", `${rewards(chart.low[index])} to ${rewards(chart.high[index])}`]],
+    }));
   },
 };
 

@@ -6,34 +6,45 @@ const status = document.getElementById("live");
 const lost = document.getElementById("lost");
 let reading = false;
 let again = false;
+let readAfter = 0; // before this moment the server has nothing newer than what is shown
+let waiting = null;
 
 const say = (kind, words) => {
   status.children[0].className = `lamp ${kind}`;
   status.children[1].textContent = words;
 };
 
+const stops = "a, button, input, summary, [tabindex]"; // what can have the focus
 const isOpen = (part) => [...part.querySelectorAll("details")].map((one) => one.open);
 
 function replace(part, fresh) {
   const open = isOpen(part);
   const focused = part.contains(document.activeElement) ? document.activeElement : null;
-  const place = focused ? [...part.querySelectorAll("a, button, input, summary")].indexOf(focused) : -1;
+  const place = focused ? [...part.querySelectorAll(stops)].indexOf(focused) : -1;
   part.replaceChildren(...fresh.childNodes);
   part.querySelectorAll("details").forEach((one, index) => { one.open = open[index] ?? false; });
-  if (place >= 0) part.querySelectorAll("a, button, input, summary")[place]?.focus({ preventScroll: true });
   drawCharts(part);
+  if (place >= 0) part.querySelectorAll(stops)[place]?.focus({ preventScroll: true });
 }
 
 const sources = new Map();
 for (const part of document.querySelectorAll("[data-live]")) sources.set(part.id, part.innerHTML);
 
+// Reads the page as soon as there can be something new in it; told again meanwhile, it still reads once.
+function refreshInTime() {
+  waiting ??= setTimeout(refresh, Math.max(0, readAfter - performance.now()));
+}
+
 async function refresh() {
+  clearTimeout(waiting);
+  waiting = null;
   if (reading) { again = true; return; }
   reading = true;
   try {
     const answer = await fetch(location.pathname, { cache: "no-store", headers: { "X-Refresh": "1" } });
     if (answer.redirected || answer.status === 401 || answer.status === 403) { location.reload(); return; }
     if (!answer.ok) return;
+    readAfter = performance.now() + 1000 * Number(answer.headers.get("X-Read-Again"));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const fresh of page.querySelectorAll("[data-live]")) {
       const part = document.getElementById(fresh.id);
@@ -68,7 +79,8 @@ function follow() {
     if (failed) refresh();
     failed = false;
   });
-  stream.addEventListener("moved", (event) => { heard(event); refresh(); });
+  stream.addEventListener("moved", (event) => { heard(event); refreshInTime(); });
+  stream.addEventListener("changed", (event) => { heard(event); refresh(); });
   stream.addEventListener("beat", heard);
   stream.addEventListener("error", () => {
     failed = true;
