@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -18,6 +19,7 @@ from foretell.service.model.events import AnyEvent, Decided, Record, decode_even
 
 _HEAD = struct.Struct(">QIQ")
 _pack_head = struct.Struct(">QIQI").pack
+_new = tuple.__new__
 _SIGN = 0x80000000
 DIGEST_BYTES = 16
 KEY_BYTES = 12
@@ -54,19 +56,30 @@ def checksum_of(packed_record: bytes) -> int:
     return _signed(crc32(packed_record))
 
 
-def record_of(row: StoredRow | tuple[int, int, int, bytes, int]) -> Record:
+def record_of(row: Sequence[Any]) -> Record:
     """Return the record that was stored, or raise `Damaged` with its seq."""
-    seq, campaign, decision, body, checksum = row
-    try:
-        found = crc32(_pack_head(seq, campaign, decision, len(body)) + body)
-        # `checksum_of` without its calls: a refit reads millions
-        if found - ((found & _SIGN) << 1) == checksum:
-            event = decode_event(body)
-            if (decision == seq) == isinstance(event, Decided):
-                return Record(seq, campaign, decision, event)
-    except UNREADABLE:
-        pass
-    raise Damaged("record", seq)
+    return records_of((row,))[0]
+
+
+def records_of(rows: Iterable[Sequence[Any]]) -> list[Record]:
+    """Return the records of rows, or raise `Damaged` with the seq of the first that is not sound.
+
+    A decision is about itself, also where its row leaves that out.
+    """
+    found = []
+    for seq, campaign, decision, body, checksum in rows:
+        about = seq if decision is None else decision
+        try:  # `checksum_of` and `Record` without their calls: a refit reads millions
+            crc = crc32(_pack_head(seq, campaign, about, len(body)) + body)
+            if crc - ((crc & _SIGN) << 1) == checksum:
+                event = decode_event(body)
+                if (about == seq) is (type(event) is Decided):
+                    found.append(_new(Record, (seq, campaign, about, event)))
+                    continue
+        except UNREADABLE:
+            pass
+        raise Damaged("record", seq)
+    return found
 
 
 def claim_digest(key: bytes) -> bytes:
