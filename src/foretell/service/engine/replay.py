@@ -122,6 +122,7 @@ async def refit_from_log(
         after = found[-1].number
         await refit.compile_if_long()
         await (turns.rest() if served else turns.pause())
+    refit.end()
     parked = await log.count_feedback(number, position) - read
     await in_thread_if_large(campaign.decided, campaign.end_refit, position, parked)
     return campaign

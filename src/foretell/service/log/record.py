@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -58,28 +58,25 @@ def checksum_of(packed_record: bytes) -> int:
 
 def record_of(row: Sequence[Any]) -> Record:
     """Return the record that was stored, or raise `Damaged` with its seq."""
-    return records_of((row,))[0]
+    return next(records_of((row,)))
 
 
-def records_of(rows: Iterable[Sequence[Any]]) -> list[Record]:
-    """Return the records of rows, or raise `Damaged` with the seq of the first that is not sound.
+def records_of(rows: Iterable[Sequence[Any]]) -> Iterator[Record]:
+    """Yield the records of rows, or raise `Damaged` with the seq of the first that is not sound.
 
     A decision is about itself, also where its row leaves that out.
     """
-    found = []
     for seq, campaign, decision, body, checksum in rows:
         about = seq if decision is None else decision
         try:  # `checksum_of` and `Record` without their calls: a refit reads millions
             crc = crc32(_pack_head(seq, campaign, about, len(body)) + body)
-            if crc - ((crc & _SIGN) << 1) == checksum:
-                event = decode_event(body)
-                if (about == seq) is (type(event) is Decided):
-                    found.append(_new(Record, (seq, campaign, about, event)))
-                    continue
+            sound = crc - ((crc & _SIGN) << 1) == checksum
+            event = decode_event(body) if sound else None
         except UNREADABLE:
-            pass
-        raise Damaged("record", seq)
-    return found
+            event = None
+        if event is None or (about == seq) is not (type(event) is Decided):
+            raise Damaged("record", seq)
+        yield _new(Record, (seq, campaign, about, event))
 
 
 def claim_digest(key: bytes) -> bytes:

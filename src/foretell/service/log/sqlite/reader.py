@@ -26,8 +26,9 @@ from foretell.service.log.sqlite.copied_streams import read_copied_streams
 from foretell.service.log.sqlite.driver_errors import DAMAGE, DamagedPages
 from foretell.service.log.sqlite.rows import COLUMNS, PREFIXED, as_json, row_of
 from foretell.service.log.sqlite.stream import Stream, link_before, read_stream
-from foretell.service.model.events import Decided, DecisionRecords, Record
+from foretell.service.model.events import AnyEvent, Decided, DecisionRecords, Record
 
+_new = tuple.__new__  # of many records, without a call for each
 LAST_SEQ = (1 << 63) - 1
 ROWS_PER_STEP = 64
 """Records that are read in order before others get their turn."""
@@ -101,8 +102,10 @@ class RecordReader:
             (as_json(list(dict.fromkeys(numbers))), campaign),
         )
         self._check_absent(set(numbers) - {row[0] for row in found})
-        rows, ranks = [row[:-1] for row in found], [row[-1] for row in found]
-        return self._with_feedback(campaign, rows, ranks)
+        events = [record_of(row[:-1]).event for row in found]
+        return self._with_feedback(
+            campaign, [row[0] for row in found], events, [row[-1] for row in found]
+        )
 
     async def decided(self, campaign: int, numbers: Sequence[int]) -> dict[int, Decided]:
         """Return the decisions with these numbers, without what came after; others are absent."""
@@ -147,18 +150,25 @@ class RecordReader:
 
     async def decisions_after(self, campaign: int, after: int, count: int) -> list[DecisionRecords]:
         """Return the next decisions of a campaign after a number, in order."""
-        rows = self._rows(
-            f"SELECT {COLUMNS} FROM events INDEXED BY decisions "
-            "WHERE campaign = ? AND decision IS NULL AND seq > ? ORDER BY seq LIMIT ?",
-            (campaign, after, count),
-        )
-        if not rows:
+        numbers, events = [], []
+        with self._errors_wrapped():  # row by row: many objects at a time are work for the gc
+            for number, _, _, event in records_of(
+                self._source.reader.execute(
+                    f"SELECT {COLUMNS} FROM events INDEXED BY decisions "
+                    "WHERE campaign = ? AND decision IS NULL AND seq > ? ORDER BY seq LIMIT ?",
+                    (campaign, after, count),
+                )
+            ):
+                numbers.append(number)
+                events.append(event)
+        if not numbers:
             return []
-        first = self._one(f"SELECT {_RANK} FROM events WHERE seq = ?", (rows[0][0],))[0]
+        first = self._one(f"SELECT {_RANK} FROM events WHERE seq = ?", (numbers[0],))[0]
         if first is None:
-            raise Damaged("the rank of decision", rows[0][0])
-        self._check_ranks(campaign, first, [row[0] for row in rows])
-        return self._with_feedback(campaign, rows, range(first, first + len(rows)))
+            raise Damaged("the rank of decision", numbers[0])
+        self._check_ranks(campaign, first, numbers)
+        ranks = range(first, first + len(numbers))
+        return self._with_feedback(campaign, numbers, events, ranks)
 
     def _check_ranks(self, campaign: int, first: int, numbers: list[int]) -> None:
         """Make sure that no decision is missing among some that follow one another."""
@@ -171,32 +181,38 @@ class RecordReader:
                 raise Damaged("a decision up to", seq)
 
     def _with_feedback(
-        self, campaign: int, rows: Sequence[Any], ranks: Sequence[int | None]
+        self,
+        campaign: int,
+        numbers: Sequence[int],
+        events: Sequence[AnyEvent],
+        ranks: Sequence[int | None],
     ) -> list[DecisionRecords]:
-        """Return the decisions of rows, each with its rank and all its records."""
-        about = self._feedback(campaign, [row[0] for row in rows])
+        """Return decisions with all their records."""
+        about = self._feedback(campaign, numbers)
         found = []
-        for (number, _, _, event), rank in zip(records_of(rows), ranks, strict=True):
+        for number, event, rank in zip(numbers, events, ranks, strict=True):
             if rank is None or type(event) is not Decided:
                 raise Damaged("the rank of decision", number)
-            found.append(DecisionRecords(number, rank, event, about.get(number) or []))
+            found.append(_new(DecisionRecords, (number, rank, event, about.get(number) or [])))
         return found
 
-    def _feedback(self, campaign: int, numbers: list[int]) -> dict[int, list[Record]]:
+    def _feedback(self, campaign: int, numbers: Sequence[int]) -> dict[int, list[Record]]:
         """Return the feedback about decisions, by their number; those without any are absent."""
         about: dict[int, list[Record]] = {}
-        rows = self._rows(
-            f"SELECT {PREFIXED} FROM json_each(?) CROSS JOIN events INDEXED BY feedback "
-            "ON decision = json_each.value WHERE decision > 0",
-            (as_json(numbers),),
-        )
-        for record in records_of(rows):
-            _, of, number, _ = record
-            if of == campaign:
-                if number in about:
-                    about[number].append(record)
-                else:
-                    about[number] = [record]
+        with self._errors_wrapped():
+            for record in records_of(
+                self._source.reader.execute(
+                    f"SELECT {PREFIXED} FROM json_each(?) CROSS JOIN events INDEXED BY feedback "
+                    "ON decision = json_each.value WHERE decision > 0",
+                    (as_json(numbers),),
+                )
+            ):
+                _, of, number, _ = record
+                if of == campaign:
+                    if number in about:
+                        about[number].append(record)
+                    else:
+                        about[number] = [record]
         return about
 
     async def records(
@@ -254,7 +270,7 @@ class RecordReader:
             "WHERE campaign = ? AND decision = 0 ORDER BY seq",
             (campaign,),
         )
-        return records_of(rows)
+        return list(records_of(rows))
 
     async def archives(self) -> list[ArchivedRange]:
         """Return nothing: only what is in PostgreSQL is archived."""
