@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from foretell.evaluation.reading import Reader, Reading
+from foretell.evaluation.reading import CREDITED, PLAYED, Reader, Reading
+from foretell.evaluation.reading import OBSERVED as OBSERVED_SIGNAL
 from foretell.policies.verbs import credit, drawn, elapse, observe, play, unplay
 from foretell.service.model.arrivals import EDGES
 from foretell.service.model.events import (
@@ -182,7 +183,7 @@ class RefitColumns:
             self._pass(cursors, passed, len(rules) - 1, first, paid_by, number)
         t = learner.imported + first + np.arange(number.size)
         action = np.array(rows.action)
-        due = Reading(t, action, decided_at // TICK, np.where(turn, signal, NOTHING), unit)
+        due = _due(t, action, decided_at, np.where(turn, signal, NOTHING), unit)
         self._deliver(due, rows.propensity, void, reader)
         late = (signal_at >= due_signal, reward_at >= due_reward)
         mode = np.array(rows.mode)
@@ -250,15 +251,15 @@ class RefitColumns:
             return
         view, weighs, unplays = learner.learning, learner.weighs, learner.unplays
         columns = zip(*(one.tolist() for one in due), propensity, void.tolist(), strict=True)
-        for t, action, tick, signal, reward, share, was_void in columns:
+        for t, action, tick, signal, reward, verbs, share, was_void in columns:
             play(view, t, action)
             if weighs:
                 drawn(view, t, action, share)
             elapse(view, tick)
-            if signal >= 0:
+            if verbs & OBSERVED_SIGNAL:
                 observe(view, t, action, signal)
-                if reward == reward:  # noqa: PLR0124  (not NaN)
-                    credit(view, t, action, signal, reward)
+            if verbs & CREDITED:
+                credit(view, t, action, signal, reward)
             if was_void and unplays:
                 unplay(view, t, action)
 
@@ -297,6 +298,13 @@ class RefitColumns:
             counters.stretches.add_arrivals(
                 decided_at[came], signal[came], 2 * what, was_late[came]
             )
+
+
+def _due(t: Ints, action: Ints, decided_at: Ints, signal: Ints, reward: Floats) -> Reading:
+    """Return what the policy reads of decisions: a reward with its signal only."""
+    seen = signal >= 0
+    verbs = PLAYED + OBSERVED_SIGNAL * seen + CREDITED * (seen & ~np.isnan(reward))
+    return Reading(t, action, decided_at // TICK, signal, reward, verbs)
 
 
 def _append(columns: tuple[list[Any], ...], row: tuple[float, ...]) -> None:

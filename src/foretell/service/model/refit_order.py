@@ -82,16 +82,16 @@ class RefitOrder:
         reward = np.frombuffer(self._reward)[order]
         self._at, self._cell = array("q", at[end:].tobytes()), array("q", cell[end:].tobytes())
         self._reward = array("d", reward[end:].tobytes())
-        settled = _settled(at[:end], cell[:end], reward[:end])
+        moments, paid, silent = _settled(at[:end], cell[:end], reward[:end])
         first = 0
         for came, before in zip(
             rewards, np.searchsorted(at[:end], rewards, "right").tolist(), strict=True
         ):
             if first < before:
-                to.settle_all(*[column[first:before] for column in settled])
+                to.settle_all(moments[first:before], paid[first:before], silent[first:before])
             to.reward_came(came)
             first = before
-        to.settle_all(*[column[first:] for column in settled])
+        to.settle_all(moments[first:], paid[first:], silent[first:])
         self._left = len(self.signals) + len(self.rewards) + len(self._at)
 
 
