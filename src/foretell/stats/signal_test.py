@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -63,13 +64,13 @@ class SignalTest:
     """(actions, signals, 2): rewards and their sum; old ones count less."""
     period: Floats = field(init=False)
     """(actions, signals, 2): the same of this period."""
-    total: Floats = field(init=False)
+    _totals: list[list[float]] = field(init=False)
     """(signals, 2): the same of all time."""
     information: Floats = field(init=False)
     """(actions, signals): rewards of an action that others were compared with, in past periods."""
     means: list[float] = field(init=False)
     """The mean reward of each signal, in the batches that were full; 0 without any."""
-    _last: Floats = field(init=False)
+    _last: Sequence[Sequence[float]] = field(init=False)
     """(BATCH, 3): action, signal and reward of the last batch that was full."""
     _waiting: list[tuple[int, int, float]] = field(init=False, default_factory=list)
     """The same of those that came after it."""
@@ -77,7 +78,9 @@ class SignalTest:
     """Rewards of full batches."""
     _period_end: int = field(init=False)
     """How many there are when this period ends."""
-    _full: list[tuple[Floats, Floats]] = field(init=False, default_factory=list)
+    _full: list[tuple[list[tuple[int, int, float]], list[float]]] = field(
+        init=False, default_factory=list
+    )
     """Batches that wait to be weighed, each with what `total` was after it."""
     _peaks: list[Floats] = field(init=False, default_factory=list)
     """What `peak` was after each batch that was weighed, since somebody asked."""
@@ -91,14 +94,23 @@ class SignalTest:
         self.learned, self.period = np.zeros((*cells, 2)), np.zeros((*cells, 2))
         self.total = np.zeros((self.signals, 2))
         self.information = np.zeros(cells)
-        self.means = [0.0] * self.signals
-        self._last = np.zeros((BATCH, 3))
+        self._last = [(0.0, 0.0, 0.0)] * BATCH
         self._period_end = max(SHORTEST, PER_ACTION * self.actions)
+
+    @property
+    def total(self) -> Floats:
+        """(signals, 2): rewards and their sum, of all time."""
+        return np.array(self._totals)
+
+    @total.setter
+    def total(self, known: Floats) -> None:
+        self._totals = known.tolist()
+        self.means = _means(self._totals)
 
     @property
     def queue(self) -> Floats:
         """(BATCH, 3): action, signal and reward of those that wait, before those of the last."""
-        queue = self._last.copy()
+        queue = np.array(self._last, np.float64)
         if self._waiting:
             queue[: len(self._waiting)] = self._waiting
         return queue
@@ -126,15 +138,13 @@ class SignalTest:
         return full
 
     def _fill_batch(self, batch: list[tuple[int, int, float]]) -> None:
-        totals = self.total.tolist()
         for _, signal, reward in batch:
-            total = totals[signal]
+            total = self._totals[signal]
             total[0] += 1.0
             total[1] += reward
-        self.total, self._last = np.array(totals), np.array(batch)
-        self.means = _means(totals)
+        self.means, self._last = _means(self._totals), batch
         self._entered += BATCH
-        self._full.append((self._last, self.total))
+        self._full.append((batch, list(chain.from_iterable(self._totals))))
         ends = self._entered >= self._period_end
         if ends or len(self._full) * BATCH * self.actions > MOST_WEIGHED:
             self._weigh_full()
@@ -154,8 +164,11 @@ class SignalTest:
         What is known before a batch, and the evidence after it, are sums in the order of rewards;
         all the rest is found for many batches at once, as that takes hardly longer than for one.
         """
-        rows, totals = (np.stack(one) for one in zip(*self._full, strict=True))
+        batches, sums = zip(*self._full, strict=True)
         self._full.clear()
+        numbers = chain.from_iterable(chain.from_iterable(batches))
+        rows = np.fromiter(numbers, np.float64, len(batches) * BATCH * 3).reshape(-1, BATCH, 3)
+        totals = np.array(sums).reshape(-1, self.signals, 2)
         action, signal = rows[..., 0].astype(np.int64), rows[..., 1].astype(np.int64)
         reward, entry = rows[..., 2], np.stack([np.ones(rows.shape[:2]), rows[..., 2]], axis=-1)
         batch, each = np.arange(len(rows))[:, None], np.arange(BATCH)
@@ -163,19 +176,22 @@ class SignalTest:
         period = _known_before(self.period, action, signal, entry)
         before = _before(action, signal, entry, self.actions)
         learned = learned[batch, :, signal] + before
-        everyone = learned.sum(axis=2)
+        everyone = _sum_over_actions(learned)
         own = learned[batch, each, action]
         shared = _predicted(everyone[:, :, None] - learned, 0.5)
         shared[batch, each, action] = _predicted(own, shared[batch, each, action])
         predicted = np.concatenate([shared, _predicted(everyone, 0.5)[..., None]], axis=-1)
         gains = _log_likelihood(predicted, reward[..., None])
-        known = period[batch, :, signal].sum(axis=2) + before.sum(axis=2)
+        known = period.sum(axis=1)[batch, signal] + _sum_over_actions(before)
         without, best = _log_best(np.stack([known, known + entry]))
         gains[..., :-1] -= (best - without)[..., None]
         evidence = np.empty((len(rows), *self.evidence.shape))
         pooled = np.empty((len(rows), self.signals))
+        flat = self.evidence.reshape(-1)
+        cells = (np.arange(self.actions) * self.signals + signal[..., None]).reshape(len(rows), -1)
+        gained = gains[..., :-1].reshape(len(rows), -1)
         for index, of in enumerate(signal):
-            np.add.at(self.evidence.T, of, gains[index, :, :-1])
+            np.add.at(flat, cells[index], gained[index])
             np.add.at(self.pooled, of, gains[index, :, -1])
             evidence[index], pooled[index] = self.evidence, self.pooled
         for found in _log_evidence(evidence, pooled, totals):
@@ -208,13 +224,13 @@ class SignalTest:
         before = (self.actions, self.signals)
         grown = SignalTest(actions, signals)
         grown.evidence[self.actions :, 0] = within
-        grown.peak, grown.means[: self.signals] = self.peak, self.means
+        grown.peak = self.peak
         grown._last, grown._waiting = self._last, self._waiting
         grown._entered, grown._period_end = self._entered, self._period_end
         for name in ("evidence", "learned", "period", "information"):
             getattr(grown, name)[: before[0], : before[1]] = getattr(self, name)
-        for name in ("pooled", "total"):
-            getattr(grown, name)[: before[1]] = getattr(self, name)
+        grown.pooled[: before[1]] = self.pooled
+        grown.total = np.concatenate([self.total, grown.total[before[1] :]])
         self.__dict__.update(grown.__dict__)
 
     def arrays(self) -> dict[str, Floats | Ints]:
@@ -225,9 +241,8 @@ class SignalTest:
         """Take what `arrays` returned."""
         for name in KNOWN:
             setattr(self, name, np.array(arrays[name]))
-        self.means = _means(self.total.tolist())
         entered, self._period_end = arrays["clock"].tolist()
-        self._last = np.array(arrays["queue"])
+        self._last = arrays["queue"].tolist()
         self._entered = entered - entered % BATCH
         waiting = arrays["queue"][: entered % BATCH].tolist()
         self._waiting = [(int(action), int(signal), reward) for action, signal, reward in waiting]
@@ -261,10 +276,13 @@ def compared(period: Floats) -> Floats:
 
 def _known_before(known: Floats, action: Ints, signal: Ints, entry: Floats) -> Floats:
     """Add rewards to what is known, batch after batch; return what was known before each."""
-    before = np.empty((len(entry), *known.shape))
+    before, flat = np.empty((len(entry), *known.shape)), known.reshape(-1)
+    cell = 2 * (action * known.shape[1] + signal)
+    cells = np.stack([cell, cell + 1], axis=-1).reshape(len(entry), -1)
+    entries = entry.reshape(len(entry), -1)
     for index in range(len(entry)):
         before[index] = known
-        np.add.at(known, (action[index], signal[index]), entry[index])
+        np.add.at(flat, cells[index], entries[index])
     return before
 
 
@@ -279,6 +297,12 @@ def _before(action: Ints, signal: Ints, entry: Floats, actions: int) -> Floats:
     earlier = np.tril(signal[:, :, None] == signal[:, None], -1).astype(np.float64)
     before: Floats = (earlier @ entries.reshape(*signal.shape, -1)).reshape(entries.shape)
     return before
+
+
+def _sum_over_actions(known: Floats) -> Floats:
+    """Return the sum over the last axis but one, which NumPy adds up faster as the first."""
+    total: Floats = np.ascontiguousarray(np.moveaxis(known, -2, 0)).sum(axis=0)
+    return total
 
 
 def _log_evidence(evidence: Floats, pooled: Floats, total: Floats) -> Floats:
@@ -296,7 +320,7 @@ def _predicted(known: Floats, centre: Floats | float) -> Floats:
 
 
 def _log_likelihood(mean: Floats, reward: Floats) -> Floats:
-    if np.isin(reward, (0.0, 1.0)).all():  # then one of the two is not needed
+    if ((reward == 0.0) | (reward == 1.0)).all():  # then one of the two is not needed
         return portable_log(np.where(reward == 1.0, mean, 1.0 - mean))
     log_mean, log_rest = portable_log(np.stack([mean, 1.0 - mean]))  # one call for both
     return reward * log_mean + (1.0 - reward) * log_rest

@@ -106,7 +106,7 @@ def test_columns_and_single_decisions_come_to_the_same_bytes(
         columns = RefitColumns(campaign, campaign.rules, position)
         read = 0
         for records in decisions:
-            read += columns.add(records)
+            read += columns.add([records])
             if len(columns) >= rng.randint(1, 100):
                 campaign.refit_columns(columns)
         campaign.refit_columns(columns)

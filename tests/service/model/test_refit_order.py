@@ -25,14 +25,17 @@ class Heard:
         self.signals: list[int] = []
         self.others: list[Event] = []
 
-    def settle(self, now: int, action: int, signal: int, reward: float, *, silent: bool) -> None:
-        self.others.append((now, 0, action, signal, reward, silent))
+    def settle_all(
+        self, now: list[int], rewards: list[tuple[int, int, float]], silent: list[int]
+    ) -> None:
+        for at, reward, was_silent in zip(now, rewards, silent, strict=True):
+            self.others.append((at, 0, *reward, bool(was_silent)))
 
     def reward_came(self, now: int) -> None:
         self.others.append((now, 1))
 
-    def signal_came(self, now: int) -> None:
-        self.signals.append(now)
+    def signals_came(self, now: list[int]) -> None:
+        self.signals += now
 
 
 @pytest.mark.parametrize("together", [1, 7, 1000])

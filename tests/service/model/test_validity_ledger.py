@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from foretell.service.model.campaign import Campaign
@@ -92,3 +94,32 @@ def folded(script: Script, upto: int, campaign: Campaign | None = None) -> Campa
             found.close_windows(record.seq, script.decisions())
             found.apply(record)
     return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_many_settled_rewards_at_a_time_are_as_one_by_one(seed: int) -> None:
+    """Whether rewards come often, seldom, or stop for long: some are overdue, some fill it up."""
+    rng = random.Random(seed)  # noqa: S311
+    one_by_one, together = ValidityLedger(3, 2), ValidityLedger(3, 2)
+    now = 0
+    for turn in range(1, 61):
+        moments, rewards, silent = [], [], []
+        outage = 0 if turn % 20 else 10 ** (5 + turn // 10)
+        for _ in range(700 if outage else rng.choice([0, 1, 5, 40, 700])):
+            now += rng.choice([0, 1, 1000, outage])
+            moments.append(now)
+            rewards.append((rng.randrange(3), rng.randrange(2), float(rng.random() < 0.3)))
+            silent.append(int(rng.random() < 0.5))
+        for at, reward, was in zip(moments, rewards, silent, strict=True):
+            one_by_one.settle(at, *reward, silent=bool(was))
+        together.settle_all(moments, rewards, silent)
+        signals = sorted(rng.randrange(now + 1) for _ in range(3))
+        for at in signals:
+            one_by_one.signal_came(at)
+        together.signals_came(signals)
+        now += rng.choice([1, 1000, 10**7])
+        one_by_one.reward_came(now)
+        together.reward_came(now)
+        for name, known in one_by_one.arrays().items():
+            assert known.tobytes() == together.arrays()[name].tobytes()
+    assert one_by_one.left_out > 0

@@ -214,6 +214,7 @@ class Fold:
             if isinstance(event, Configured) and event.refit_from is not None:
                 if self._shared is not None and self._shared.awaits(active, record, event):
                     return
+                active.campaign.tell()
                 await self._replace(active, record, event)
             else:
                 if not fold_at_hand(active.campaign, record):
@@ -222,7 +223,9 @@ class Fold:
             active.folded_records += 1
             active.unsaved += active.folding
             if perf_counter() - self._turn > LONG_TURN_SECONDS:
+                active.campaign.tell()
                 await self._let_others_go_on()
+        active.campaign.tell()
 
     async def _let_others_go_on(self) -> None:
         """End a long turn; where requests are waiting, leave them most of the time.
@@ -243,6 +246,7 @@ class Fold:
             campaign = active.campaign
             if not campaign.close_windows(upto):
                 await close_windows(campaign, active.number, upto, self.runtime.log)
+            campaign.tell()
 
     async def _replace(self, active: ActiveCampaign, record: Record, event: Configured) -> None:
         """Put a refit in place of the state: as of its position, and the records since."""
@@ -265,6 +269,7 @@ class Fold:
         if grid > before:
             return
         await close_windows(campaign, active.number, grid, self.runtime.log)
+        campaign.tell()
         await self.save_now(active)
 
     async def save_now(self, active: ActiveCampaign) -> None:

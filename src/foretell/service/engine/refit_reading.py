@@ -22,8 +22,11 @@ logger = logging.getLogger("foretell.service")
 COMPILER = "numba"
 PLAIN_STEP, COMPILED_STEP = 8, 32
 """Decisions that are read before others get their turn, where requests are served."""
-LARGE_STEP = 1000
-"""Decisions that are read at a time where none are: a step of few takes longer for each."""
+LARGE_STEP = 256
+"""Decisions that are read at a time where none are: a step of few takes longer for each, and one of
+many makes so many objects at a time that the garbage collector looks at all there are."""
+TOGETHER = 1024
+"""Decisions that are taken in at a time then."""
 
 
 class RefitReading:
@@ -57,9 +60,15 @@ class RefitReading:
         campaign, columns = self._campaign, self._columns
         if columns is None:
             return sum([campaign.refit_one(records, self._position) for records in decisions])
-        read = sum([columns.add(records) for records in decisions])
-        campaign.refit_columns(columns, self._reader)
+        read = columns.add(decisions)
+        if self._served or len(columns) >= TOGETHER:
+            campaign.refit_columns(columns, self._reader)
         return read
+
+    def end(self) -> None:
+        """Take in what was read and is still waiting, after the last decision."""
+        if self._columns is not None:
+            self._campaign.refit_columns(self._columns, self._reader)
 
     async def compile_if_long(self) -> None:
         """Let the policy read compiled from now on, where numba is installed and it pays."""

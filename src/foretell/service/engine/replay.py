@@ -22,6 +22,7 @@ from foretell.service.model.events import (
     Feedback,
     Record,
 )
+from foretell.sim.replayer import loaded_reader
 
 RECORDS_PER_STEP = 256
 """Records that are read at a time."""
@@ -67,7 +68,15 @@ async def _fetch(log: LogReader, number: int, needs: Needs) -> list[DecisionReco
 
 
 async def prefetch(campaign: Campaign, records: Sequence[Record], log: LogReader) -> None:
-    """Read in one go the decisions that some records of a campaign are about."""
+    """Read in one go the decisions that some records of a campaign are about.
+
+    They are folded compiled, if what the policy learns with is loaded already.
+    """
+    campaign.tell()
+    if not campaign.reads_compiled and not campaign.weighs:
+        reader = loaded_reader(campaign.state)
+        if reader is not None:
+            campaign.read_compiled(reader)
     missing = {
         record.decision
         for record in records
@@ -92,6 +101,7 @@ async def catch_up(
         if len(records) < RECORDS_PER_STEP:
             break
     await close_windows(campaign, number, until, log)
+    campaign.tell()
 
 
 async def refit_from_log(
@@ -122,6 +132,7 @@ async def refit_from_log(
         after = found[-1].number
         await refit.compile_if_long()
         await (turns.rest() if served else turns.pause())
+    refit.end()
     parked = await log.count_feedback(number, position) - read
     await in_thread_if_large(campaign.decided, campaign.end_refit, position, parked)
     return campaign

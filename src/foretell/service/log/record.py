@@ -7,6 +7,7 @@ a record and of all before it in its stream.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -18,6 +19,7 @@ from foretell.service.model.events import AnyEvent, Decided, Record, decode_even
 
 _HEAD = struct.Struct(">QIQ")
 _pack_head = struct.Struct(">QIQI").pack
+_new = tuple.__new__
 _SIGN = 0x80000000
 DIGEST_BYTES = 16
 KEY_BYTES = 12
@@ -55,19 +57,27 @@ def checksum_of(packed_record: bytes) -> int:
     return found - ((found & _SIGN) << 1)  # `_signed` without its call: this is for every record
 
 
-def record_of(row: StoredRow | tuple[int, int, int, bytes, int]) -> Record:
+def record_of(row: Sequence[Any]) -> Record:
     """Return the record that was stored, or raise `Damaged` with its seq."""
-    seq, campaign, decision, body, checksum = row
-    try:
-        found = crc32(_pack_head(seq, campaign, decision, len(body)) + body)
-        # `checksum_of` without its calls: a refit reads millions
-        if found - ((found & _SIGN) << 1) == checksum:
-            event = decode_event(body)
-            if (decision == seq) == isinstance(event, Decided):
-                return Record(seq, campaign, decision, event)
-    except UNREADABLE:
-        pass
-    raise Damaged("record", seq)
+    return next(records_of((row,)))
+
+
+def records_of(rows: Iterable[Sequence[Any]]) -> Iterator[Record]:
+    """Yield the records of rows, or raise `Damaged` with the seq of the first that is not sound.
+
+    A decision is about itself, also where its row leaves that out.
+    """
+    for seq, campaign, decision, body, checksum in rows:
+        about = seq if decision is None else decision
+        try:  # `checksum_of` and `Record` without their calls: a refit reads millions
+            crc = crc32(_pack_head(seq, campaign, about, len(body)) + body)
+            sound = crc - ((crc & _SIGN) << 1) == checksum
+            event = decode_event(body) if sound else None
+        except UNREADABLE:
+            event = None
+        if event is None or (about == seq) is not (type(event) is Decided):
+            raise Damaged("record", seq)
+        yield _new(Record, (seq, campaign, about, event))
 
 
 def claim_digest(key: bytes) -> bytes:

@@ -104,6 +104,10 @@ class Campaign(Learner):
             if rule.waits or (stage == 0 and not self.undoes)
         )
         """The stages whose decisions have a turn: a window that closes, or a place in a stream."""
+        self._in_order = stages == STAGES_OF_COLUMNS and all(
+            rule.waits for rule in self.rules.stages
+        )
+        """Whether what comes in time is delivered as it counts, when its window closes."""
         self.cache = DecisionCache(stages)
         self._next: list[Running | None] = [None] * stages
         nothing: Outcome = (None,) * stages
@@ -118,7 +122,11 @@ class Campaign(Learner):
         return moment(self.position)
 
     def needs(self, record: Record | None = None) -> Needs:
-        """Return what must be known before windows close, and before a record is applied."""
+        """Return what must be known before windows close, and before a record is applied.
+
+        While somebody fetches it, others may look at the state.
+        """
+        self.tell()
         after = tuple(
             self.passed[stage]
             for stage in self.tracked
@@ -272,7 +280,7 @@ class Campaign(Learner):
         closed = tuple([rank < cursor for cursor in self.cursors])
         outcome = running.outcome(closed)
         counted = self.counted(running, outcome)
-        if self.undoes:
+        if self.undoes or (self._in_order and running.is_in_time(self.last_refit)):
             return _View(outcome, outcome, 0, counted, self._open(running, outcome, closed))
         delivered = delivered_once(
             running, self.last_refit, self.undoes_rewards, read=closed[0], closed=closed[-1]

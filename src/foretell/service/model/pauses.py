@@ -6,6 +6,8 @@ are not overdue every day.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 USUAL = 2
 """A pause is usual up to so many times the longest of late."""
 LATELY = 20
@@ -32,13 +34,22 @@ class Pauses:
 
     def came(self, now: int) -> None:
         """Take note of an arrival."""
-        if self.last < 0:
-            self.last = self.since = now
-            return
-        self.longest = max(self.longest, now - self.last)
-        self.last = max(self.last, now)
-        if now - self.since > LATELY * max(self.longest, self.longest_before):
-            self.longest, self.longest_before, self.since = 0, self.longest, now
+        self.came_all((now,))
+
+    def came_all(self, arrivals: Iterable[int]) -> None:
+        """Take note of arrivals, one after the other."""
+        last, longest, before, since = self.last, self.longest, self.longest_before, self.since
+        for now in arrivals:
+            if last < 0:
+                last = since = now
+                continue
+            pause = now - last
+            longest = max(longest, pause)
+            if pause > 0:
+                last = now
+            if now - since > LATELY * (max(before, longest)):
+                longest, before, since = 0, longest, now
+        self.last, self.longest, self.longest_before, self.since = last, longest, before, since
 
     def numbers(self) -> list[int]:
         """Return all that is known, in the order of `PAUSES`."""

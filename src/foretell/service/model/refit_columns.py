@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from foretell.evaluation.reading import Reader, Reading
+from foretell.evaluation.reading import CREDITED, PLAYED, Reader, Reading
+from foretell.evaluation.reading import OBSERVED as OBSERVED_SIGNAL
 from foretell.policies.verbs import credit, drawn, elapse, observe, play, unplay
 from foretell.service.model.arrivals import EDGES
 from foretell.service.model.events import (
@@ -36,24 +37,25 @@ _EDGES = np.array(EDGES)
 _NEVER_REFIT = LastRefit(0, 0)
 
 
-_Came: TypeAlias = tuple[int, int, float, int, bool]
-"""What came of one decision: an entry of each of `_Columns` from `signal` on."""
+class _Waiting:
+    """Decisions that wait to be taken in, in columns, and what came of some of them.
 
+    Each of those says which decision it is: the first that waits is 0.
+    """
 
-class _Columns(NamedTuple):
-    """What came of decisions."""
-
-    number: tuple[int, ...]
-    action: tuple[int, ...]
-    mode: tuple[int, ...]
-    propensity: tuple[float, ...]
-    signal: tuple[int, ...]
-    """The signal that counts, and when it came."""
-    signal_at: tuple[int, ...]
-    reward: tuple[float, ...]
-    """The sum of rewards, NaN where there is none, and when the first of them came."""
-    reward_at: tuple[int, ...]
-    void: tuple[bool, ...]
+    def __init__(self) -> None:
+        self.number: list[int] = []
+        self.action: list[int] = []
+        self.mode: list[int] = []
+        self.propensity: list[float] = []
+        self.signals: tuple[list[int], list[int], list[int]] = [], [], []
+        """Decisions, the signal that counts of each, and when it came."""
+        self.rewards: tuple[list[int], list[float], list[int]] = [], [], []
+        """Decisions, the sum of rewards of each, and when the first of them came."""
+        self.void: list[int] = []
+        self.simple_signals: list[int] = []
+        self.simple_rewards: list[int] = []
+        """When signals came, and rewards, that are not counted yet."""
 
 
 class RefitColumns:
@@ -63,51 +65,63 @@ class RefitColumns:
         """Read outcomes at a position of the log."""
         self._learner, self._rules = learner, rules
         self._position, self._now = position, moment(position)
-        self._rows: list[tuple[int, int, int, float, int, int, float, int, bool]] = []
+        self._waiting = _Waiting()
         self._order = RefitOrder()
         """What puts into order what came of them."""
-        self._signals: list[int] = []
-        self._rewards: list[int] = []
-        """When signals came, and rewards, that are not counted yet."""
+
+    def add(self, decisions: Sequence[DecisionRecords]) -> int:
+        """Read the next decisions; return how many records of feedback these had by the position.
+
+        There is at least one.
+        """
+        waiting, position, read = self._waiting, self._position, 0
+        first = len(waiting.number)
+        if not first:
+            self._order = self._learner.ledger.refit_up_to(decisions[0].decided_at)
+        number, _, decided, feedback = zip(*decisions, strict=True)
+        waiting.number += number
+        waiting.action += [one.action for one in decided]
+        waiting.mode += [one.mode_index for one in decided]
+        waiting.propensity += [one.propensity for one in decided]
+        for index, some in enumerate(feedback):
+            if some:
+                if some[-1][0] >= position:
+                    some = decisions[index].before(position).feedback  # noqa: PLW2901
+                read += len(some)
+                if not self._is_simple(first + index, some):
+                    self._add_any(first + index, decisions[index]._replace(feedback=some))
+        return read
 
     def __len__(self) -> int:
         """How many decisions wait to be taken in."""
-        return len(self._rows)
+        return len(self._waiting.number)
 
-    def add(self, records: DecisionRecords) -> int:
-        """Read the next decision; return how many records of feedback it had by the position."""
-        number, _, decided, feedback = records
-        if not self._rows:
-            self._order = self._learner.ledger.refit_up_to(records.decided_at)
-        if feedback and feedback[-1].seq >= self._position:
-            feedback = records.before(self._position).feedback
-        came = self._simple(feedback) or self._any(records._replace(feedback=feedback))
-        row = (number, decided.action, decided.mode_index, decided.propensity, *came)
-        self._rows.append(row)
-        return len(feedback)
-
-    def _simple(self, feedback: Sequence[Any]) -> _Came | None:
-        """Return what came of a decision, if that is no more than one signal and one reward."""
-        signal, signal_at, reward, reward_at = NOTHING, NOTHING, math.nan, NOTHING
+    def _is_simple(self, index: int, feedback: Sequence[Any]) -> bool:
+        """Add what came of a decision, if that is no more than one signal and one reward."""
+        signal_at = reward_at = signal = NOTHING
+        reward = math.nan
         for seq, _, _, event in feedback:
             if event.verb_index != OBSERVED:
-                return None
+                return False
             if event.stage == 0:
                 if signal_at >= 0:
-                    return None
+                    return False
                 signal, signal_at = int(event.value), seq // SLOTS
             else:
                 if reward_at >= 0:
-                    return None
+                    return False
                 reward, reward_at = event.value, seq // SLOTS
+        waiting = self._waiting
         if signal_at >= 0:
-            self._signals.append(signal_at)
+            _append(waiting.signals, (index, signal, signal_at))
+            waiting.simple_signals.append(signal_at)
         if reward_at >= 0:
-            self._rewards.append(reward_at)
-        return signal, signal_at, reward, reward_at, False
+            _append(waiting.rewards, (index, reward, reward_at))
+            waiting.simple_rewards.append(reward_at)
+        return True
 
-    def _any(self, records: DecisionRecords) -> _Came:
-        """Return what came of a decision, whatever it is; its late feedback is counted here."""
+    def _add_any(self, index: int, records: DecisionRecords) -> None:
+        """Add what came of a decision, whatever it is; its late feedback is counted here."""
         running = Running.of(self._rules, records, _NEVER_REFIT)
         seen, learner, at = running.signals[0], self._learner, running.decided_at
         total, came = running.reward.total, running.reward_arrival
@@ -119,13 +133,14 @@ class RefitColumns:
         counted = sum(one is not None and one.late for one in (seen.arrival, came))
         learner.counters.count("late", late - counted)  # these are counted in `take`
         learner.counters.count("parked", running.reward.unmatched)
-        return (
-            NOTHING if seen.counted is None else seen.counted,
-            NOTHING if seen.arrival is None else at + seen.arrival.age,
-            math.nan if total is None else total,
-            NOTHING if came is None else at + came.age,
-            running.void,
-        )
+        waiting = self._waiting
+        if seen.counted is not None and seen.arrival is not None:
+            _append(waiting.signals, (index, seen.counted, at + seen.arrival.age))
+        if total is not None or came is not None:
+            first = NOTHING if came is None else at + came.age
+            _append(waiting.rewards, (index, math.nan if total is None else total, first))
+        if running.void:
+            waiting.void.append(index)
 
     def take(self, cursors: list[int], passed: list[int], first: int, reader: Reader | None) -> int:
         """Take in the decisions that wait, of which the first has a rank; return how many.
@@ -133,16 +148,18 @@ class RefitColumns:
         `reader` lets the policy read them, compiled; without one it reads them in plain Python.
         """
         learner, rules = self._learner, self._rules.stages
-        if not self._rows:
+        rows, self._waiting = self._waiting, _Waiting()
+        if not rows.number:
             return 0
-        rows = _Columns(*zip(*self._rows, strict=True))
-        self._rows.clear()
-        self._count_feedback()
+        self._count_feedback(rows)
         number = np.array(rows.number)
         decided_at = number // SLOTS
-        signal, reward = np.array(rows.signal), np.array(rows.reward)
-        signal_at, reward_at = np.array(rows.signal_at), np.array(rows.reward_at)
-        void = np.array(rows.void)
+        signal, signal_at = np.full(number.size, NOTHING), np.full(number.size, NOTHING)
+        reward, reward_at = np.full(number.size, math.nan), np.full(number.size, NOTHING)
+        void = np.zeros(number.size, np.bool_)
+        came, signal[came], signal_at[came] = rows.signals
+        came, reward[came], reward_at[came] = rows.rewards
+        void[rows.void] = True
         due_signal = _closes(rules[0].window, decided_at)
         due_reward = _closes(rules[-1].window, decided_at)
         closed, paid_by = due_signal <= self._now, due_reward <= self._now
@@ -166,8 +183,8 @@ class RefitColumns:
             self._pass(cursors, passed, len(rules) - 1, first, paid_by, number)
         t = learner.imported + first + np.arange(number.size)
         action = np.array(rows.action)
-        due = Reading(t, action, decided_at // TICK, np.where(turn, signal, NOTHING), unit)
-        self._deliver(due, rows, reader)
+        due = _due(t, action, decided_at, np.where(turn, signal, NOTHING), unit)
+        self._deliver(due, rows.propensity, void, reader)
         late = (signal_at >= due_signal, reward_at >= due_reward)
         mode = np.array(rows.mode)
         self._count(decided_at, mode, action, void)
@@ -187,18 +204,17 @@ class RefitColumns:
         )
         return number.size
 
-    def _count_feedback(self) -> None:
+    def _count_feedback(self, rows: _Waiting) -> None:
         """Count the signals and rewards of what is no more than one of each."""
         counters = self._learner.counters
         for name, came, waiting in (
-            ("signal", self._signals, self._order.signals),
-            ("reward", self._rewards, self._order.rewards),
+            ("signal", rows.simple_signals, self._order.signals),
+            ("reward", rows.simple_rewards, self._order.rewards),
         ):
             if came:
                 counters.count(f"{name}s", len(came))
                 counters.note(name, max(came))
                 waiting.extend(came)
-                came.clear()
 
     def _units(self, reward: Floats) -> Floats:
         """Return rewards in the unit of policies, as `Learner` does; NaN stays."""
@@ -226,23 +242,25 @@ class RefitColumns:
             passed[stage] = int(number[ready - 1])
         return ready
 
-    def _deliver(self, due: Reading, rows: _Columns, reader: Reader | None) -> None:
+    def _deliver(
+        self, due: Reading, propensity: list[float], void: Bools, reader: Reader | None
+    ) -> None:
         learner = self._learner
         if reader is not None:
             reader(learner.state, due)
             return
         view, weighs, unplays = learner.learning, learner.weighs, learner.unplays
-        columns = zip(*(column.tolist() for column in due), rows.propensity, rows.void, strict=True)
-        for t, action, tick, signal, reward, propensity, void in columns:
+        columns = zip(*(one.tolist() for one in due), propensity, void.tolist(), strict=True)
+        for t, action, tick, signal, reward, verbs, share, was_void in columns:
             play(view, t, action)
             if weighs:
-                drawn(view, t, action, propensity)
+                drawn(view, t, action, share)
             elapse(view, tick)
-            if signal >= 0:
+            if verbs & OBSERVED_SIGNAL:
                 observe(view, t, action, signal)
-                if reward == reward:  # noqa: PLR0124  (not NaN)
-                    credit(view, t, action, signal, reward)
-            if void and unplays:
+            if verbs & CREDITED:
+                credit(view, t, action, signal, reward)
+            if was_void and unplays:
                 unplay(view, t, action)
 
     def _count(self, decided_at: Ints, mode: Ints, action: Ints, void: Bools) -> None:
@@ -280,6 +298,18 @@ class RefitColumns:
             counters.stretches.add_arrivals(
                 decided_at[came], signal[came], 2 * what, was_late[came]
             )
+
+
+def _due(t: Ints, action: Ints, decided_at: Ints, signal: Ints, reward: Floats) -> Reading:
+    """Return what the policy reads of decisions: a reward with its signal only."""
+    seen = signal >= 0
+    verbs = PLAYED + OBSERVED_SIGNAL * seen + CREDITED * (seen & ~np.isnan(reward))
+    return Reading(t, action, decided_at // TICK, signal, reward, verbs)
+
+
+def _append(columns: tuple[list[Any], ...], row: tuple[float, ...]) -> None:
+    for column, value in zip(columns, row, strict=True):
+        column.append(value)
 
 
 def _closes(window: Window, decided_at: Ints) -> Ints:

@@ -25,14 +25,16 @@ ALL = 2**63 - 1
 class Taker(Protocol):
     """Takes what came, in order."""
 
-    def settle(self, now: int, action: int, signal: int, reward: float, *, silent: bool) -> None:
-        """Take a reward that was settled for the first time."""
+    def settle_all(
+        self, now: list[int], rewards: list[tuple[int, int, float]], silent: list[int]
+    ) -> None:
+        """Take rewards that were settled for the first time, each with its action and signal."""
 
     def reward_came(self, now: int) -> None:
         """Take note of a reward that came."""
 
-    def signal_came(self, now: int) -> None:
-        """Take note of a signal that came."""
+    def signals_came(self, now: list[int]) -> None:
+        """Take note of signals that came."""
 
 
 class RefitOrder:
@@ -70,8 +72,7 @@ class RefitOrder:
         if until < ALL and waiting - self._left < max(_FEW, self._left // _SHARE):
             return
         self.signals, signals = _split(self.signals, until)
-        for came in signals:
-            to.signal_came(came)
+        to.signals_came(signals)
         self.rewards, rewards = _split(self.rewards, until)
         at = np.frombuffer(self._at, np.int64)
         order = np.argsort(at, kind="stable")
@@ -81,13 +82,16 @@ class RefitOrder:
         reward = np.frombuffer(self._reward)[order]
         self._at, self._cell = array("q", at[end:].tobytes()), array("q", cell[end:].tobytes())
         self._reward = array("d", reward[end:].tobytes())
-        settled = _settled(at[:end], cell[:end], reward[:end])
+        moments, paid, silent = _settled(at[:end], cell[:end], reward[:end])
         first = 0
-        for came, before in zip(rewards, np.searchsorted(at[:end], rewards, "right"), strict=True):
-            _hand_over(settled[first:before], to)
+        for came, before in zip(
+            rewards, np.searchsorted(at[:end], rewards, "right").tolist(), strict=True
+        ):
+            if first < before:
+                to.settle_all(moments[first:before], paid[first:before], silent[first:before])
             to.reward_came(came)
             first = before
-        _hand_over(settled[first:], to)
+        to.settle_all(moments[first:], paid[first:], silent[first:])
         self._left = len(self.signals) + len(self.rewards) + len(self._at)
 
 
@@ -98,12 +102,10 @@ def _split(moments: Any, until: int) -> tuple[Any, list[int]]:
     return array("q", found[end:].tobytes()), found[:end].tolist()
 
 
-def _settled(at: Ints, cell: Ints, reward: Floats) -> list[tuple[int, int, int, float, bool]]:
+def _settled(
+    at: Ints, cell: Ints, reward: Floats
+) -> tuple[list[int], list[tuple[int, int, float]], list[int]]:
+    """Return when rewards were settled, each with its action and signal, and which by silence."""
     action, signal = cell >> 1 + _BITS, cell >> 1 & (1 << _BITS) - 1
-    columns = (at, action, signal, reward, (cell & 1).astype(np.bool_))
-    return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _hand_over(settled: list[tuple[int, int, int, float, bool]], to: Taker) -> None:
-    for at, action, signal, reward, silent in settled:
-        to.settle(at, action, signal, reward, silent=silent)
+    rewards = zip(action.tolist(), signal.tolist(), reward.tolist(), strict=True)
+    return at.tolist(), list(rewards), (cell & 1).tolist()

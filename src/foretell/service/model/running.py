@@ -156,6 +156,19 @@ class Running:
         """Whether the decision was never shown."""
         return self.void_at is not None
 
+    def is_in_time(self, refit: LastRefit) -> bool:
+        """Return whether all that came did so before its window closed, and after the last refit.
+
+        Nothing said that the decision was never shown.
+        """
+        came = self.signals[0].arrival
+        return (
+            self.rank >= refit.rounds
+            and self.void_at is None
+            and self.timely_total is None
+            and (came is None or not came.late)
+        )
+
     @property
     def settled_at(self) -> int:
         """When its reward was settled for the first time, if it is."""

@@ -87,11 +87,36 @@ class ValidityLedger:
             return
         self.closed += silent
         self.expected += self._test.means[signal]
-        if self.expected > OVERDUE and self._overdue(now):
+        if self._overdue(self.expected, now):
             self.left_out += len(self.held) + 1
             self.held.clear()
             return
         self.held.append((action, signal, reward))
+        self._end_if_full(now)
+
+    def settle_all(
+        self, now: list[int], rewards: list[tuple[int, int, float]], silent: list[int]
+    ) -> None:
+        """Take note of rewards that are settled between two that came, as `settle` does of each."""
+        first = 0
+        while first < len(rewards):
+            end = first + HELD - len(self.held)
+            some, at = rewards[first:end], now[first:end]
+            expected, means = self.expected, self._test.means
+            for _, signal, _ in some:
+                expected += means[signal]
+            if self._overdue(expected, at[-1]):
+                for when, one, was in zip(at, some, silent[first:end], strict=True):
+                    self.settle(when, *one, silent=bool(was))
+            else:
+                self.expected = expected
+                self.closed += sum(silent[first:end])
+                self.held += some
+                self._end_if_full(at[-1])
+            first = end
+
+    def _end_if_full(self, now: int) -> None:
+        """Enter what is held when that is as much as is held at most."""
         if len(self.held) == HELD:
             if self.rewards.last >= 0:
                 self._enter_held(now)
@@ -103,7 +128,7 @@ class ValidityLedger:
         if self._order is not None:
             self._order.rewards.append(now)
             return
-        if not self._overdue(now):
+        if not self._overdue(self.expected, now):
             self._enter_held(now)
         self.left_out += len(self.held)
         self.held.clear()
@@ -117,8 +142,12 @@ class ValidityLedger:
         else:
             self.signals.came(now)
 
-    def _overdue(self, now: int) -> bool:
-        return self.expected > OVERDUE and now - self.rewards.last > self.usual_pause
+    def signals_came(self, now: list[int]) -> None:
+        """Take note of signals, in order."""
+        self.signals.came_all(now)
+
+    def _overdue(self, expected: float, now: int) -> bool:
+        return expected > OVERDUE and now - self.rewards.last > self.usual_pause
 
     def _enter_held(self, now: int) -> None:
         """Enter what is held into the test, which is weighed later, with more of it."""

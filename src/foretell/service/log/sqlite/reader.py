@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count as count_from
 from typing import Any, Protocol
 
 import apsw
@@ -19,16 +18,17 @@ from foretell.service.log.archives import ArchivedRange
 from foretell.service.log.chain import LINK_EVERY, verified
 from foretell.service.log.errors import Damaged, LogClosed
 from foretell.service.log.protocol import LogCheck, UnitAction
-from foretell.service.log.record import claim_digest
+from foretell.service.log.record import claim_digest, record_of, records_of
 from foretell.service.log.sqlite.appender import RANK_EVERY
 from foretell.service.log.sqlite.check import check_database
 from foretell.service.log.sqlite.copied_records import read_copied_in_order
 from foretell.service.log.sqlite.copied_streams import read_copied_streams
 from foretell.service.log.sqlite.driver_errors import DAMAGE, DamagedPages
-from foretell.service.log.sqlite.rows import COLUMNS, PREFIXED, as_json, record_at, row_of
+from foretell.service.log.sqlite.rows import COLUMNS, PREFIXED, as_json, row_of
 from foretell.service.log.sqlite.stream import Stream, link_before, read_stream
-from foretell.service.model.events import Decided, DecisionRecords, Record
+from foretell.service.model.events import AnyEvent, Decided, DecisionRecords, Record
 
+_new = tuple.__new__  # of many records, without a call for each
 LAST_SEQ = (1 << 63) - 1
 ROWS_PER_STEP = 64
 """Records that are read in order before others get their turn."""
@@ -101,9 +101,11 @@ class RecordReader:
             "ON events.seq = json_each.value WHERE decision IS NULL AND campaign = ?",
             (as_json(list(dict.fromkeys(numbers))), campaign),
         )
-        ranked = [(row[:-1], row[-1]) for row in found]
-        self._check_absent(set(numbers) - {row[0] for row, _ in ranked})
-        return self._with_feedback(campaign, ranked)
+        self._check_absent(set(numbers) - {row[0] for row in found})
+        events = [record_of(row[:-1]).event for row in found]
+        return self._with_feedback(
+            campaign, [row[0] for row in found], events, [row[-1] for row in found]
+        )
 
     async def decided(self, campaign: int, numbers: Sequence[int]) -> dict[int, Decided]:
         """Return the decisions with these numbers, without what came after; others are absent."""
@@ -112,7 +114,7 @@ class RecordReader:
             "ON events.seq = json_each.value WHERE decision IS NULL AND campaign = ?",
             (as_json(numbers), campaign),
         )
-        events = {row[0]: record_at(row).event for row in rows}
+        events = {row[0]: record_of(row).event for row in rows}
         self._check_absent(set(numbers) - events.keys())
         return {number: one for number, one in events.items() if isinstance(one, Decided)}
 
@@ -148,18 +150,25 @@ class RecordReader:
 
     async def decisions_after(self, campaign: int, after: int, count: int) -> list[DecisionRecords]:
         """Return the next decisions of a campaign after a number, in order."""
-        rows = self._rows(
-            f"SELECT {COLUMNS} FROM events INDEXED BY decisions "
-            "WHERE campaign = ? AND decision IS NULL AND seq > ? ORDER BY seq LIMIT ?",
-            (campaign, after, count),
-        )
-        if not rows:
+        numbers, events = [], []
+        with self._errors_wrapped():  # row by row: many objects at a time are work for the gc
+            for number, _, _, event in records_of(
+                self._source.reader.execute(
+                    f"SELECT {COLUMNS} FROM events INDEXED BY decisions "
+                    "WHERE campaign = ? AND decision IS NULL AND seq > ? ORDER BY seq LIMIT ?",
+                    (campaign, after, count),
+                )
+            ):
+                numbers.append(number)
+                events.append(event)
+        if not numbers:
             return []
-        first = self._one(f"SELECT {_RANK} FROM events WHERE seq = ?", (rows[0][0],))[0]
+        first = self._one(f"SELECT {_RANK} FROM events WHERE seq = ?", (numbers[0],))[0]
         if first is None:
-            raise Damaged("the rank of decision", rows[0][0])
-        self._check_ranks(campaign, first, [row[0] for row in rows])
-        return self._with_feedback(campaign, list(zip(rows, count_from(first), strict=False)))
+            raise Damaged("the rank of decision", numbers[0])
+        self._check_ranks(campaign, first, numbers)
+        ranks = range(first, first + len(numbers))
+        return self._with_feedback(campaign, numbers, events, ranks)
 
     def _check_ranks(self, campaign: int, first: int, numbers: list[int]) -> None:
         """Make sure that no decision is missing among some that follow one another."""
@@ -172,19 +181,39 @@ class RecordReader:
                 raise Damaged("a decision up to", seq)
 
     def _with_feedback(
-        self, campaign: int, ranked: list[tuple[Sequence[Any], int | None]]
+        self,
+        campaign: int,
+        numbers: Sequence[int],
+        events: Sequence[AnyEvent],
+        ranks: Sequence[int | None],
     ) -> list[DecisionRecords]:
-        numbers = [row[0] for row, _ in ranked]
-        about: dict[int, list[Record]] = {number: [] for number in numbers}
-        for row in self._rows(
-            f"SELECT {PREFIXED} FROM json_each(?) CROSS JOIN events INDEXED BY feedback "
-            "ON decision = json_each.value WHERE decision > 0",
-            (as_json(numbers),),
-        ):
-            record = record_at(row)
-            if record.campaign == campaign:
-                about[record.decision].append(record)
-        return [_decision(row, rank, about[row[0]]) for row, rank in ranked]
+        """Return decisions with all their records."""
+        about = self._feedback(campaign, numbers)
+        found = []
+        for number, event, rank in zip(numbers, events, ranks, strict=True):
+            if rank is None or type(event) is not Decided:
+                raise Damaged("the rank of decision", number)
+            found.append(_new(DecisionRecords, (number, rank, event, about.get(number) or [])))
+        return found
+
+    def _feedback(self, campaign: int, numbers: Sequence[int]) -> dict[int, list[Record]]:
+        """Return the feedback about decisions, by their number; those without any are absent."""
+        about: dict[int, list[Record]] = {}
+        with self._errors_wrapped():
+            for record in records_of(
+                self._source.reader.execute(
+                    f"SELECT {PREFIXED} FROM json_each(?) CROSS JOIN events INDEXED BY feedback "
+                    "ON decision = json_each.value WHERE decision > 0",
+                    (as_json(numbers),),
+                )
+            ):
+                _, of, number, _ = record
+                if of == campaign:
+                    if number in about:
+                        about[number].append(record)
+                    else:
+                        about[number] = [record]
+        return about
 
     async def records(
         self, after: int, before: int, count: int, campaign: int | None = None
@@ -241,7 +270,7 @@ class RecordReader:
             "WHERE campaign = ? AND decision = 0 ORDER BY seq",
             (campaign,),
         )
-        return [record_at(row) for row in rows]
+        return list(records_of(rows))
 
     async def archives(self) -> list[ArchivedRange]:
         """Return nothing: only what is in PostgreSQL is archived."""
@@ -270,7 +299,7 @@ class RecordReader:
                 raise Damaged("record", seq)
             if key not in digests:  # the page of the key has changed under SQLite
                 raise Damaged("the key of record", seq)
-            found[digests[key]] = record_at(row)
+            found[digests[key]] = record_of(row)
         return found
 
     async def unit_actions(self, campaign: int, unit: bytes) -> list[UnitAction]:
@@ -325,16 +354,9 @@ class RecordReader:
         return check_database(self.path, pause)
 
 
-def _decision(row: Sequence[Any], rank: int | None, feedback: list[Record]) -> DecisionRecords:
-    record = record_at(row)
-    if rank is None or not isinstance(record.event, Decided):
-        raise Damaged("the rank of decision", record.seq)
-    return DecisionRecords(record.seq, rank, record.event, feedback)
-
-
 def _unit_action(campaign: int, given: UnitAction, decision: Sequence[Any]) -> UnitAction:
     """Return an action that a unit was given, as the record of that decision says."""
-    record = None if decision[0] is None else record_at(decision)
+    record = None if decision[0] is None else record_of(decision)
     event = None if record is None or record.campaign != campaign else record.event
     if not isinstance(event, Decided) or event.action != given.action:
         raise Damaged("the action that a unit was given by decision", given.decision)

@@ -10,8 +10,7 @@ import apsw
 import msgspec
 
 from foretell.service.log.errors import Damaged
-from foretell.service.log.record import StoredRow, record_of, row_checksum
-from foretell.service.model.events import Record
+from foretell.service.log.record import StoredRow, row_checksum
 
 COLUMNS = "seq, campaign, decision, body, checksum"
 """The columns of a record."""
@@ -25,11 +24,6 @@ def row_of(columns: Sequence[Any]) -> StoredRow:
     """Return a record as it was stored; the decision of a decision is its own number."""
     seq, campaign, decision, body, checksum = columns
     return StoredRow(seq, campaign, seq if decision is None else decision, body, checksum)
-
-
-def record_at(columns: Any) -> Record:
-    """Return the record of a row, or raise `Damaged`; the decision of a decision is its own."""
-    return record_of(row_of(columns) if columns[2] is None else columns)
 
 
 def columns_of(row: StoredRow) -> tuple[Any, ...]:
