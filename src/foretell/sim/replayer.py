@@ -55,9 +55,8 @@ def refit_reader(state: Any, decisions: int) -> Reader | None:
 
 def loaded_reader(state: Any) -> Reader | None:
     """Return what lets such a state read decisions, compiled, if that is loaded already."""
-    if "foretell.sim.compiled" not in sys.modules:
+    compiled: Any = sys.modules.get("foretell.sim.compiled")
+    if compiled is None:
         return None
-    from foretell.sim.compiled import compiled_reader
-
-    reader = compiled_reader(state)
+    reader: Any = compiled.compiled_reader(state)
     return reader if reader.ready else None
