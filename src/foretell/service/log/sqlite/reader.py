@@ -102,10 +102,9 @@ class RecordReader:
             (as_json(list(dict.fromkeys(numbers))), campaign),
         )
         self._check_absent(set(numbers) - {row[0] for row in found})
-        events = [record_of(row[:-1]).event for row in found]
-        return self._with_feedback(
-            campaign, [row[0] for row in found], events, [row[-1] for row in found]
-        )
+        records = list(records_of([row[:-1] for row in found]))
+        numbers, events = [one.seq for one in records], [one.event for one in records]
+        return self._with_feedback(campaign, numbers, events, [row[-1] for row in found])
 
     async def decided(self, campaign: int, numbers: Sequence[int]) -> dict[int, Decided]:
         """Return the decisions with these numbers, without what came after; others are absent."""
@@ -114,7 +113,7 @@ class RecordReader:
             "ON events.seq = json_each.value WHERE decision IS NULL AND campaign = ?",
             (as_json(numbers), campaign),
         )
-        events = {row[0]: record_of(row).event for row in rows}
+        events = {record.seq: record.event for record in records_of(rows)}
         self._check_absent(set(numbers) - events.keys())
         return {number: one for number, one in events.items() if isinstance(one, Decided)}
 
