@@ -31,8 +31,11 @@ def actions_answer(report: protocol.CampaignReport) -> str:
         said = f"{first.action} {word} the best choice ({chance(likely)})."
     apart = sum(one.sentence is not None for one in report.actions)
     if apart:
-        of = "one action" if apart == 1 else f"{apart} actions"
-        said += f" For {of} the record and the present disagree; below each it says which to go by."
+        of, below = ("one action", "it") if apart == 1 else (f"{apart} actions", "each")
+        said += (
+            f" For {of} the record and the present disagree: the line below {below} says which to "
+            f"go by."
+        )
     if report.status == "rewards stopped":
         said += " The numbers are too low: rewards have stopped, and silence counts as none."
     return said
