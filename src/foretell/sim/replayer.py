@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.evaluation.reading import nothing_to_read
@@ -28,10 +33,26 @@ def replayer(decisions: int) -> Callable[[Any], Replayer]:
     if decisions < COMPILED_DECISIONS:
         return plain_replayer
     try:
-        from foretell.sim.compiled import compiled_replayer
+        make: Callable[[Any], Replayer] = import_compiled().compiled_replayer
     except ImportError:
         return plain_replayer
-    return compiled_replayer
+    return make
+
+
+def import_compiled() -> Any:
+    """Import `foretell.sim.compiled` in a thread; ImportError where numba is not installed.
+
+    Its largest library is loaded first, by a call that lets other threads go on: Python itself
+    would hold all of them up until it is loaded, for 0.03 to 0.2 s.
+    """
+    spec = None if "llvmlite" in sys.modules else find_spec("llvmlite")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        library = Path(folder, "binding", "libllvmlite.so")
+        if library.exists():
+            load = ctypes.CDLL(None).dlopen
+            load.argtypes, load.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
+            load(os.fsencode(library), os.RTLD_NOW)
+    return import_module("foretell.sim.compiled")
 
 
 MANY_DECISIONS = 100_000
@@ -43,14 +64,15 @@ def refit_reader(state: Any, decisions: int) -> Reader | None:
     if decisions < COMPILED_DECISIONS:
         return None
     try:
-        from foretell.sim.compiled import compiled_reader
+        reader: Any = import_compiled().compiled_reader(state)
     except ImportError:
         return None
-    reader, nothing = compiled_reader(state), nothing_to_read()
+    nothing = nothing_to_read()
     if decisions < MANY_DECISIONS and not reader.is_on_disk(state, nothing):
         return None
     reader(state, nothing)
-    return reader
+    found: Reader = reader
+    return found
 
 
 def loaded_reader(state: Any) -> Reader | None:

@@ -7,6 +7,7 @@ import logging
 import time
 from contextlib import suppress
 from time import monotonic
+from typing import Any
 
 from foretell import protocol
 from foretell.errors import DamagedFile
@@ -20,7 +21,7 @@ from foretell.service.engine.verify import verify_log
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.events import moment
-from foretell.sim.replayer import MANY_DECISIONS
+from foretell.sim.replayer import MANY_DECISIONS, import_compiled
 
 logger = logging.getLogger("foretell.service")
 
@@ -118,12 +119,7 @@ class Maintenance:
         """Let compiled code choose for a campaign, where numba is installed."""
         state = active.campaign.state
         try:
-            from foretell.sim.compiled import compiled_choices, compiled_values
-
-            compiled = await asyncio.to_thread(compiled_values, state)
-            if compiled is None:
-                compiled = await asyncio.to_thread(compiled_choices, state)
-            active.decider.compiled[type(state)] = compiled
+            active.decider.compiled[type(state)] = await asyncio.to_thread(_compiled, state)
         except ImportError:
             self.compiled = False
             logger.warning(
@@ -207,3 +203,9 @@ class Maintenance:
             condition.writers,
             condition.durability,
         )
+
+
+def _compiled(state: Any) -> Any:
+    """Return what writes values, or shares, for states like this one, compiled."""
+    compiled = import_compiled()
+    return compiled.compiled_values(state) or compiled.compiled_choices(state)

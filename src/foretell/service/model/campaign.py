@@ -22,7 +22,7 @@ from typing import NamedTuple
 from foretell.evaluation.reading import Reader
 from foretell.service.model.counters import UNCOUNTED, Counted
 from foretell.service.model.decision_cache import DecisionCache
-from foretell.service.model.delivered import delivered_once, unread
+from foretell.service.model.delivered import delivered_once, unread, was_read
 from foretell.service.model.digest import LogProgress, digest_of
 from foretell.service.model.events import (
     SLOTS,
@@ -122,11 +122,8 @@ class Campaign(Learner):
         return moment(self.position)
 
     def needs(self, record: Record | None = None) -> Needs:
-        """Return what must be known before windows close, and before a record is applied.
-
-        While somebody fetches it, others may look at the state.
-        """
-        self.tell()
+        """Return what must be known before windows close, and before a record is applied."""
+        self.tell()  # while somebody fetches it, others may look at the state
         after = tuple(
             self.passed[stage]
             for stage in self.tracked
@@ -258,7 +255,7 @@ class Campaign(Learner):
         after = self._move(running, before, record.recorded_at)
         self.count_feedback(record, event)
         if running.void and not was_void:
-            self.void(running, read=not self.undoes and _was_read(running, after.delivered))
+            self.void(running, read=not self.undoes and was_read(running, after.delivered))
         if running.reward.unmatched != unmatched:
             self.counters.count("parked", running.reward.unmatched - unmatched)
         if running.is_late(record):
@@ -381,8 +378,3 @@ class Campaign(Learner):
         """Return how far the campaign has come with its log."""
         cursors, passed = tuple(self.cursors), tuple(self.passed)
         return LogProgress(self.version, self.decided, cursors, passed, self.last_refit)
-
-
-def _was_read(running: Running, delivered: Outcome) -> bool:
-    """Return whether a stream has read the signal of a decision that is void now, or will."""
-    return not running.void_in_time or delivered[0] is not None

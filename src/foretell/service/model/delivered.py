@@ -106,3 +106,8 @@ def unread(delivered: Outcome, outcome: Outcome, *, passed: bool) -> int:
     revised = delivered[0] is not None and delivered[0] != outcome[0]
     repaid = delivered[-1] is not None and delivered[-1] != outcome[-1]
     return int(missed or revised or repaid)
+
+
+def was_read(running: Running, delivered: Outcome) -> bool:
+    """Return whether a stream has read the signal of a decision that is void now, or will."""
+    return not running.void_in_time or delivered[0] is not None

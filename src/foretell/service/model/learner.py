@@ -30,11 +30,11 @@ from foretell.service.model.counters import UNCOUNTED, Counted, Counters
 from foretell.service.model.delivered import campaign_problem, capabilities_of
 from foretell.service.model.events import OBSERVED, VOID, CampaignConfig, Feedback, Record
 from foretell.service.model.imported_rows import ImportedRows
+from foretell.service.model.learning_queue import LearningQueue
 from foretell.service.model.live_policies import campaign_spec
 from foretell.service.model.open_reward import TICK, OpenReward
 from foretell.service.model.outcome import Outcome
 from foretell.service.model.running import Running
-from foretell.service.model.told import Told
 from foretell.service.model.validity_ledger import ValidityLedger
 from foretell.types import GRAIN, Bools, RewardScale
 
@@ -62,39 +62,39 @@ class Learner:
 
     def learn_into(self, state: Any) -> None:
         """Go on with a state."""
-        self._told = Told(state)
+        self._queue = LearningQueue(state)
         self.weighs, self.unplays = has(drawn, state), has(unplay, state)
         """Whether the policy must be told how likely a decision was, and of one never shown."""
 
     @property
     def state(self) -> Any:
         """The state of the policy, which knows all that it was told."""
-        self._told.tell()
-        return self._told.state
+        self._queue.tell()
+        return self._queue.state
 
     @state.setter
     def state(self, state: Any) -> None:
-        self._told.state = state
+        self._queue.state = state
 
     @property
     def learning(self) -> Any:
         """The same memory, as verbs that learn read it fastest."""
-        self._told.tell()
-        return self._told.view
+        self._queue.tell()
+        return self._queue.view
 
     @property
     def reads_compiled(self) -> bool:
         """Whether the policy is told of many records at a time, compiled."""
-        return self._told.reader is not None
+        return self._queue.reader is not None
 
     def read_compiled(self, reader: Reader) -> None:
         """Let the policy be told of many records at a time, unless it must know more of each."""
         if not self.weighs:
-            self._told.reader = reader
+            self._queue.reader = reader
 
     def tell(self) -> None:
         """Let the policy know what it was not told yet: before anyone else may look at it."""
-        self._told.tell()
+        self._queue.tell()
 
     def configure(self, config: CampaignConfig) -> None:
         """Take a configuration with the same policy and rewards, and actions or signals added."""
@@ -125,7 +125,7 @@ class Learner:
     def play(self, running: Running, propensity: float) -> None:
         """Let the policy know a decision, and how likely it was, exploration and all."""
         t = self.imported + running.rank
-        self._told.play(t, running.action, running.decided_at // TICK)
+        self._queue.play(t, running.action, running.decided_at // TICK)
         if self.weighs:
             drawn(self.learning, t, running.action, propensity)
         self.counters.decide(running)
@@ -148,9 +148,9 @@ class Learner:
             if old is not None:
                 unobserve(self.learning, t, action, int(old))
             if new is not None:
-                self._told.observe(t, action, int(new))
+                self._queue.observe(t, action, int(new))
         if after[-1] is not None and new is not None:
-            self._told.credit(t, action, int(new), self._unit(after[-1]))
+            self._queue.credit(t, action, int(new), self._unit(after[-1]))
 
     def deliver_open(self, before: OpenReward | None, after: OpenReward | None) -> None:
         """Let a policy that corrects for silence know an open reward in place of another."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from foretell import protocol
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.counters import Counters
@@ -18,7 +20,7 @@ from foretell.service.model.events import Author, CampaignConfig
 from foretell.service.model.outcome import Rules
 from foretell.service.model.overlay import copied
 from foretell.service.model.validity_ledger import ValidityLedger
-from foretell.service.reports.last_changes import last_changes
+from foretell.stats.change_points import change_points
 from foretell.stats.verdict import Judgement, judge
 from foretell.types import Bools, Ints
 
@@ -92,7 +94,11 @@ class CampaignCopy:
     @cached_property
     def changed(self) -> Ints:
         """(actions,): the stretch since which each action has the signals it has; 0: the first."""
-        return last_changes(self.counters.stretches)
+        stretches = self.counters.stretches
+        counts = stretches.cells[: len(stretches), ..., 0]
+        actions = counts.shape[1]
+        found = [max(change_points(counts[:, one], actions), default=0) for one in range(actions)]
+        return np.array(found, np.int64)
 
     def digest(self) -> str:
         """Return the digest of all that the campaign knew."""

@@ -128,14 +128,14 @@ def action_trends(
         own = {(one.action, one.signal): one.mean for one in validity.cells}
     found = {}
     for row in table.actions:
-        worth = {
+        means = {
             one.signal: own.get((row.action, one.signal), one.theta)
             for one in table.signals
             if one.signal in row.by_period
         }
-        if row.by_period and None not in worth.values():
+        if row.by_period and None not in means.values():
             sums = [
-                sum((worth[name] or 0.0) * counts[index] for name, counts in row.by_period.items())
+                sum((means[name] or 0.0) * counts[index] for name, counts in row.by_period.items())
                 for index in range(len(table.at))
             ]
             points = _pooled(sums, row.counts)[: table.mature.count(True)]

@@ -21,7 +21,7 @@ FEW = 3
 """So few are told in plain Python: that takes less time than to call compiled code."""
 
 
-class Told:
+class LearningQueue:
     """The state of a policy, and what it is still to be told."""
 
     def __init__(self, state: Any) -> None:
