@@ -350,8 +350,7 @@ class FakeEngine:
         number = f"k{len(self.made) + 1}"
         fields = (number, key.name, key.scopes, NOW, key.campaign, key.expires_at, None)
         made = protocol.MadeKey(*fields, by.name if by else None, key=f"ftk_made_{number}")
-        self.made[number] = made
-        author = Author(number, key.name)
+        self.made[number], author = made, Author(number, key.name)
         self.callers[made.key] = Caller(author, frozenset(key.scopes), key.campaign)
         return made
 
@@ -362,11 +361,8 @@ class FakeEngine:
         del self.callers[self.made.pop(key).key]
 
     def keys(self) -> list[protocol.KeyView]:
-        fields = protocol.KeyView.__struct_fields__
-        return [
-            protocol.KeyView(*(getattr(one, field) for field in fields))
-            for one in self.made.values()
-        ]
+        made, fields = self.made.values(), protocol.KeyView.__struct_fields__
+        return [protocol.KeyView(*(getattr(one, field) for field in fields)) for one in made]
 
     def scratch_folder(self) -> TemporaryDirectory[str]:
         return TemporaryDirectory()

@@ -83,10 +83,8 @@ class RefitOrder:
         self._at, self._cell = array("q", at[end:].tobytes()), array("q", cell[end:].tobytes())
         self._reward = array("d", reward[end:].tobytes())
         moments, paid, silent = _settled(at[:end], cell[:end], reward[:end])
-        first = 0
-        for came, before in zip(
-            rewards, np.searchsorted(at[:end], rewards, "right").tolist(), strict=True
-        ):
+        first, ends = 0, np.searchsorted(at[:end], rewards, "right").tolist()
+        for came, before in zip(rewards, ends, strict=True):
             if first < before:
                 to.settle_all(moments[first:before], paid[first:before], silent[first:before])
             to.reward_came(came)
