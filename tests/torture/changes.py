@@ -182,7 +182,7 @@ class Changes:
         try:
             await service.call("backup", {"target": str(target)})
         except Refused as refused:
-            if refused.status != 503:
+            if refused.status not in {503, 507}:  # the log is closed, or there is no room
                 self.traffic.failures.append(f"failed: backup: {refused.status} {refused}")
             return
         self.traffic.book.done["backup"] += 1

@@ -9,7 +9,7 @@ import msgspec
 from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.service.engine import Engine
-from foretell.service.log.errors import Damaged, LogClosed
+from foretell.service.log.errors import Damaged, LogClosed, NoRoom, storage_error
 from foretell.service.model.errors import RequestProblem
 
 Body = dict[str, Any]
@@ -115,6 +115,8 @@ def status_of(error: ForetellError) -> int:
         return error.status
     if isinstance(error, LogClosed):
         return 503
+    if isinstance(error, NoRoom):
+        return 507
     return 500 if isinstance(error, Damaged) else 422
 
 
@@ -133,3 +135,8 @@ class Within:
             return await perform(self.engine, verb, body)
         except ForetellError as error:
             raise Refused(status_of(error), str(error)) from None
+        except OSError as error:  # of a file next to the log: a server says so in the same words
+            reason = storage_error(error)
+            if reason is None:
+                raise
+            raise Refused(status_of(reason), str(reason)) from None

@@ -78,7 +78,7 @@ def test_pending_plays_spread_a_burst(
             nothing = singledispatch(lambda *_: None)
             monkeypatch.setattr("foretell.service.model.overlay.play", nothing)
             campaign = served.engine.runtime.by_name["c"].campaign
-            monkeypatch.setattr(campaign, "_play", nothing)
+            monkeypatch.setattr(campaign._queue, "_play", nothing)
         found = burst(served, 3000)
         assert found["c"] == max(found.values())
         spread = found["c"] < 0.9 * 3000 and min(found[action] for action in ACTIONS) > 50

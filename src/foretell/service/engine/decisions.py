@@ -119,10 +119,9 @@ class Decisions:
     async def _choose(self, active: ActiveCampaign, eligible: Eligible, nonce: int) -> Choice:
         """Choose; where a table takes long to make, it is made in a thread before."""
         decider, overlay = active.decider, active.overlay
-        table = decider.fresh_table(overlay, eligible)
-        if table is None and decider.is_slow(overlay):
+        if decider.is_slow(overlay) and not decider.has_fresh(overlay, eligible):
             await prepare_table(active, eligible, nonce)
-        return decider.choose(overlay, eligible, nonce, table)
+        return decider.choose(overlay, eligible, nonce)
 
     def _draft(
         self,

@@ -19,12 +19,10 @@ logger = logging.getLogger("foretell.service")
 
 
 async def prepare_table(active: ActiveCampaign, eligible: Eligible, nonce: int) -> None:
-    """Let there be a table to choose from, where making one takes long."""
+    """Let there be a table to choose from, where making one takes long and none is fresh."""
     decider = active.decider
     key = decider.key(active.overlay, eligible)
     known = decider.find(key)
-    if known is not None and decider.is_fresh(active.overlay, known):
-        return
     if key not in decider.making:
         making = asyncio.create_task(_make(active, key, eligible, nonce))
         decider.making[key] = making

@@ -80,13 +80,10 @@ class Decider:
         """How long the last table took."""
         self._bytes = 0
 
-    def choose(
-        self, overlay: Overlay, eligible: Eligible, nonce: int, table: ValueTable | None = None
-    ) -> Choice:
+    def choose(self, overlay: Overlay, eligible: Eligible, nonce: int) -> Choice:
         """Choose for the next round, by the policy, for exploration or as a holdout.
 
-        Everything random comes from the nonce, but for a table that was drawn before: the one that
-        is given, or the one at hand.
+        Everything random comes from the nonce, but for a table that was drawn before.
         """
         campaign = overlay.campaign
         explore, holdout = campaign.config.explore, campaign.config.holdout
@@ -95,8 +92,7 @@ class Decider:
         if held < holdout:
             action = eligible.actions[int(drawn * count)]
             return Choice(action, 1.0 / count, "holdout", campaign.position)
-        if table is None:
-            table = self._table(overlay, eligible, nonce)
+        table = self._table(overlay, eligible, nonce)
         shares = table.shares_of(eligible)
         mode: Mode = "explore" if explored < explore else "policy"
         if mode == "explore":
@@ -118,20 +114,20 @@ class Decider:
 
     def key(self, overlay: Overlay, eligible: Eligible) -> bytes:
         """Return what a table for an eligible set is kept under."""
-        state_type = type(overlay.campaign.state)
+        state_type = type(overlay.campaign.served_state)
         if state_type is not self._state_type:
             self._state_type = state_type
-            self._serves_every_set = serves_every_set(overlay.campaign.state)
+            self._serves_every_set = serves_every_set(overlay.campaign.served_state)
         return EVERY_SET if self._serves_every_set else eligible.bits
 
     def find(self, key: bytes) -> ValueTable | None:
         """Return the table that is kept under a key."""
         return self._tables.get(key)
 
-    def fresh_table(self, overlay: Overlay, eligible: Eligible) -> ValueTable | None:
-        """Return the table to choose from, if it is still to be used."""
+    def has_fresh(self, overlay: Overlay, eligible: Eligible) -> bool:
+        """Return whether there is a table to choose from that is still to be used."""
         table = self._tables.get(self.key(overlay, eligible))
-        return table if table is not None and self.is_fresh(overlay, table) else None
+        return table is not None and self.is_fresh(overlay, table)
 
     def is_fresh(self, overlay: Overlay, table: ValueTable) -> bool:
         """Return whether a table is still to be used."""
@@ -144,7 +140,7 @@ class Decider:
 
     def is_slow(self, overlay: Overlay) -> bool:
         """Return whether making a table takes longer than others should wait."""
-        state = overlay.campaign.state
+        state = overlay.campaign.served_state
         if self._took is None:
             config = overlay.campaign.config
             large = LARGE_DRAWN_SIZE if has(draw_values, state) else LARGE_SIZE

@@ -63,6 +63,9 @@ class Learner:
     def learn_into(self, state: Any) -> None:
         """Go on with a state."""
         self._queue = LearningQueue(state)
+        self.served_state = state
+        """The same as `state`, without a look at what waits: between two turns of the fold nothing
+        does, so that decisions are drawn from it."""
         self.weighs, self.unplays = has(drawn, state), has(unplay, state)
         """Whether the policy must be told how likely a decision was, and of one never shown."""
 
@@ -74,7 +77,7 @@ class Learner:
 
     @state.setter
     def state(self, state: Any) -> None:
-        self._queue.state = state
+        self._queue.state = self.served_state = state
 
     @property
     def learning(self) -> Any:

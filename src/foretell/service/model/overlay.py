@@ -54,14 +54,14 @@ class Overlay:
     def state(self) -> Any:
         """Return the state with the decisions under way played on it; it is only read."""
         position = self.campaign.position
-        if not self._under_way or ignores(play, self.campaign.state):
+        if not self._under_way or ignores(play, self.campaign.served_state):
             self.position = position
-            return self.campaign.state
+            return self.campaign.served_state
         if self._copy is None or (
             position != self.position and time.perf_counter() >= self._keep_until
         ):
             began = time.perf_counter()
-            self._copy, self.position = copied(self.campaign.state), position
+            self._copy, self.position = copied(self.campaign.served_state), position
             now = time.perf_counter()
             self._keep_until = now + KEEP_FACTOR * (now - began)
             for t, action in self.under_way():
