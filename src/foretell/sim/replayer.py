@@ -39,6 +39,10 @@ def replayer(decisions: int) -> Callable[[Any], Replayer]:
     return make
 
 
+_imported: dict[str, Any] = {}
+"""`foretell.sim.compiled`, once `import_compiled` has imported all of it."""
+
+
 def import_compiled() -> Any:
     """Import `foretell.sim.compiled` in a thread; ImportError where numba is not installed.
 
@@ -52,7 +56,8 @@ def import_compiled() -> Any:
             load = ctypes.CDLL(None).dlopen
             load.argtypes, load.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
             load(os.fsencode(library), os.RTLD_NOW)
-    return import_module("foretell.sim.compiled")
+    _imported["compiled"] = module = import_module("foretell.sim.compiled")
+    return module
 
 
 MANY_DECISIONS = 100_000
@@ -77,8 +82,7 @@ def refit_reader(state: Any, decisions: int) -> Reader | None:
 
 def loaded_reader(state: Any) -> Reader | None:
     """Return what lets such a state read decisions, compiled, if that is loaded already."""
-    compiled: Any = sys.modules.get("foretell.sim.compiled")
-    if compiled is None:
+    if "compiled" not in _imported:  # another thread may be importing it
         return None
-    reader: Any = compiled.compiled_reader(state)
+    reader: Any = _imported["compiled"].compiled_reader(state)
     return reader if reader.ready else None
