@@ -5,25 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
 from foretell import protocol
-from foretell.evaluation.reading import Reader
 from foretell.policies.verbs import indices
-from foretell.service.engine import Engine, maintenance, replay
-from foretell.service.engine.refit_reading import load_reader
-from foretell.service.engine.verify import verify_log
+from foretell.service.engine import Engine, maintenance
 from foretell.service.log.errors import Damaged, LogClosed
-from foretell.service.log.open import open_reader
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.snapshot import GRID
-from foretell.sim.replayer import MANY_DECISIONS, loaded_reader
 from tests.service.engine_driver import Served
 
 LARGE = protocol.NewCampaign("one", [f"a{n}" for n in range(40)], ["none", "x", "y"], "nsd-ucrl2")
@@ -195,47 +188,3 @@ def test_what_was_damaged_before_is_no_longer_said(tmp_path: Path) -> None:
         served.run(served.engine.restore(copy))
         assert served.engine.maintenance.damage == []
         assert served.engine.gauges()["damage"] == 0
-
-
-@pytest.mark.compiled
-def test_the_policy_of_a_busy_campaign_learns_compiled_and_comes_to_the_same_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loaded: dict[int, bool] = {}
-
-    async def load(state: Any, records: int) -> Reader | None:
-        reader = await load_reader(state, MANY_DECISIONS if records == 30 else 0)
-        loaded[records] = reader is not None
-        return reader
-
-    monkeypatch.setattr(maintenance, "BUSY_RECORDS", (10, 30))
-    monkeypatch.setattr(maintenance, "load_reader", load)
-    monkeypatch.setattr(  # what another test has loaded is not found
-        replay, "loaded_reader", lambda state: loaded_reader(state) if loaded.get(30) else None
-    )
-
-    async def run() -> None:
-        engine = await Engine.open(tmp_path / "a.db")
-        await engine.create(protocol.NewCampaign("one", ["a", "b"], ["none", "x"]))
-        active = engine.runtime.by_name["one"]
-
-        async def decide_until(true: Callable[[], bool]) -> None:
-            ends = time.monotonic() + 120
-            while time.monotonic() < ends:
-                await asyncio.sleep(0.02)  # it is compiled meanwhile
-                answer, _ = await engine.decide("one", protocol.DecisionRequest())
-                await engine.feedback(answer.decision_id, protocol.SignalReport("x"))
-                await engine.settled()
-                if true():
-                    return
-            raise TimeoutError
-
-        await decide_until(lambda: 10 in loaded)
-        await decide_until(lambda: 30 in loaded and active.campaign.reads_compiled)
-        await decide_until(lambda: active.campaign.decided % 50 == 0)
-        await engine.close()
-        with open_reader(str(tmp_path / "a.db")) as log:
-            assert (await verify_log(log)).damage == []
-        assert loaded == {10: False, 30: True}
-
-    asyncio.run(run())

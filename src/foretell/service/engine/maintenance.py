@@ -1,4 +1,4 @@
-"""Maintenance: states are saved, choices and learning are compiled, the log is checked."""
+"""Maintenance: states are saved, choices are compiled, the log is checked."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from foretell.policies.draw import share_writer
 from foretell.policies.verbs import draw_values, has, value_verb_of
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.measurements import Measurements
-from foretell.service.engine.refit_reading import load_reader
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.verify import verify_log
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.events import moment
-from foretell.sim.replayer import MANY_DECISIONS, import_compiled
+from foretell.sim.replayer import import_compiled
 
 logger = logging.getLogger("foretell.service")
 
@@ -33,9 +32,6 @@ SAVE_SECONDS = 60.0
 """Seconds after which states are saved, if there is any new record."""
 COMPILED_SIZE = 100
 """Actions times signals from which on choosing is compiled."""
-BUSY_RECORDS = (20_000, MANY_DECISIONS)
-"""Records of a campaign, folded since the start, after which compiled code is looked for that lets
-its policy learn; it is compiled at the last of them, if it is not on disk."""
 SCRUB_PAUSE_SECONDS = 0.005
 """How long a check of the log sleeps after each step, to leave the machine to requests."""
 
@@ -85,24 +81,10 @@ class Maintenance:
                 await self.runtime.write_counts(active)
 
     async def compile_forever(self) -> None:
-        """Compile campaigns as they become large or busy, while requests are served."""
+        """Compile campaigns as they become large, while requests are served."""
         while True:
             await self.compile_large()
-            await self.compile_busy()
             await asyncio.sleep(TICK_SECONDS)
-
-    async def compile_busy(self) -> None:
-        """Let the policy of every busy campaign learn compiled, where numba is installed."""
-        for active in list(self.runtime.by_number.values()):
-            due = sum(active.folded_records >= records for records in BUSY_RECORDS)
-            if not self.compiled or due == active.looked_for_compiled:
-                continue
-            active.looked_for_compiled = due
-            if not active.campaign.reads_compiled and not active.campaign.weighs:
-                try:
-                    await load_reader(active.campaign.state, BUSY_RECORDS[due - 1])
-                except Exception:
-                    logger.exception("%s learns without being compiled", active.config.name)
 
     async def compile_large(self) -> None:
         """Compile every large campaign that is not compiled yet."""

@@ -1,4 +1,4 @@
-"""How a refit reads decisions: many at a time, compiled once they are many; so does a busy fold.
+"""How a refit reads decisions: many at a time, compiled once they are many.
 
 Whether a policy reads one by one, in columns, or compiled makes no difference to its state, to the
 last bit: so a long refit may begin in one way and go on in another.
@@ -10,7 +10,6 @@ import asyncio
 import gc
 import logging
 import sys
-from typing import Any
 
 from foretell.evaluation.reading import Reader
 from foretell.service.model.campaign import Campaign
@@ -75,19 +74,14 @@ class RefitReading:
         """Let the policy read compiled from now on, where numba is installed and it pays."""
         if not self._look_at or self._campaign.decided < self._look_at[0]:
             return
+        decisions, loaded = self._look_at.pop(0), COMPILER in sys.modules
         try:
-            self._reader = await load_reader(self._campaign.state, self._look_at.pop(0))
+            state = self._campaign.state
+            self._reader = await asyncio.to_thread(refit_reader, state, decisions)
         except Exception:
             logger.exception("a refit goes on without being compiled")
             self._look_at.clear()
         if self._reader is not None:
             self._look_at.clear()
-
-
-async def load_reader(state: Any, decisions: int) -> Reader | None:
-    """Load, or compile, what lets such states read so many decisions; None if it does not pay."""
-    loaded = COMPILER in sys.modules
-    reader = await asyncio.to_thread(refit_reader, state, decisions)
-    if reader is not None and not loaded:
-        gc.freeze()  # it stays: a search for garbage in it stops everything for 0.2 s
-    return reader
+            if not loaded:
+                gc.freeze()  # it stays: a search for garbage in it stops everything for 0.2 s

@@ -66,8 +66,6 @@ class ActiveCampaign:
     """What `progress` was at the last time."""
     folded_records: int = 0
     """Records that were folded here."""
-    looked_for_compiled: int = 0
-    """How often compiled code was looked for that lets its policy learn."""
     damage: ForetellError | None = None
     """Why its state cannot be brought up to date: something that it needs is damaged."""
     state_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
