@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from foretell.stats.change_points import change_points, find_changes
+from foretell.stats.change_points import find_changes
 
 RNG = np.random.default_rng(11)
 
@@ -18,18 +18,18 @@ def drawn(*laws: tuple[float, ...]) -> list[list[int]]:
 
 def test_every_change_is_found_within_a_stretch() -> None:
     counts = np.array(drawn((0.8, 0.1, 0.1), (0.1, 0.8, 0.1), (0.1, 0.1, 0.8)))
-    assert change_points(counts, actions=4) == [6, 12]
+    assert [one.stretch for one in find_changes(counts, actions=4)] == [6, 12]
 
 
 def test_a_constant_law_hardly_ever_gives_a_false_alarm() -> None:
-    alarms = sum(bool(change_points(np.array(drawn((0.5, 0.3, 0.2))), 4)) for _ in range(200))
+    alarms = sum(bool(find_changes(np.array(drawn((0.5, 0.3, 0.2))), 4)) for _ in range(200))
     assert alarms <= 4
 
 
 def test_stretches_without_a_signal_hold_no_change_point() -> None:
     counts = np.array([[90, 10], [0, 0], [0, 0], [10, 90]])
-    assert change_points(counts, actions=1) == [3]
-    assert change_points(counts[:3], actions=1) == []
+    assert [one.stretch for one in find_changes(counts, actions=1)] == [3]
+    assert find_changes(counts[:3], actions=1) == []
 
 
 def test_the_evidence_is_that_of_its_definition() -> None:

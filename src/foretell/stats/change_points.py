@@ -44,20 +44,17 @@ class Change(NamedTuple):
         return 1.0 / (1.0 + math.exp(min(700.0, math.log(actions) - self.log_evidence)))
 
 
-def change_points(counts: Ints, actions: int) -> list[int]:
-    """Return the stretches at which an action's law changed; `counts` is (stretches, signals).
+def find_changes(counts: Ints, actions: int) -> list[Change]:
+    """Return the changes of an action's law, in the order of time, and how sure each is.
+
+    `counts` is (stretches, signals).
 
     >>> before, after = np.array([[90, 10]] * 4), np.array([[10, 90]] * 4)
-    >>> change_points(np.concatenate([before, after]), actions=1)
+    >>> [change.stretch for change in find_changes(np.concatenate([before, after]), actions=1)]
     [4]
-    >>> change_points(np.concatenate([before, before]), actions=1)
+    >>> find_changes(np.concatenate([before, before]), actions=1)
     []
     """
-    return [change.stretch for change in find_changes(counts, actions)]
-
-
-def find_changes(counts: Ints, actions: int) -> list[Change]:
-    """Return the changes of an action's law, in the order of time, and how sure each is."""
     found: list[Change] = []
     _search(counts, 0, math.log(actions / DOUBT), found)
     return sorted(found)

@@ -25,6 +25,7 @@ from foretell.service.model.errors import Conflict, TooLarge, Unusable
 from foretell.service.model.events import Imported
 from foretell.service.model.imports import Imports
 from foretell.service.model.timestamps import format_timestamp
+from foretell.service.reports.campaign_copy import CampaignCopy
 from foretell.service.reports.reactions import memory_of
 from tests.service.engine_driver import START, Served
 
@@ -205,7 +206,7 @@ def test_changes_are_told_in_rounds_of_the_campaign(tmp_path: Path, policy: str)
     served.import_history(earlier_log(300))
     served.imported()
     use(served)
-    memory = memory_of(served.campaign())
+    memory = memory_of(CampaignCopy.of(served.engine.runtime.by_number[1]))
     assert memory is not None
     assert 0 <= memory.start.min() <= memory.start.max() <= served.campaign().decided
     assert served.run(served.engine.changes("c")).changes == []

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 
-from foretell.service.model.campaign import Campaign
+from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.timestamps import parse_timestamp
+from foretell.service.reports.campaign_copy import CampaignCopy
 from foretell.service.reports.changes import signal_changes
 from foretell.service.reports.reactions import memory_of
-from tests.service.engine_driver import Served
 from tests.service.model.script import START, Script, config_of
 
 CHANGED = 600
 
 
-def changing(policy: str) -> Campaign:
+def copy_of(script: Script) -> CampaignCopy:
+    """Return what a report on the campaign of a script is made of."""
+    return CampaignCopy.of(ActiveCampaign(1, script.folded(), START))
+
+
+def changing(policy: str) -> CampaignCopy:
     """Return a campaign of 1,200 decisions whose second action changes in the middle."""
     rng = random.Random(8)  # noqa: S311  (not for secrets)
     script = Script(config_of(policy, signal_window=30.0, reward_window=300.0))
@@ -28,7 +32,7 @@ def changing(policy: str) -> Campaign:
         if clicked:
             script.signal(number, 1)
         script.pass_time(60)
-    return script.folded()
+    return copy_of(script)
 
 
 @pytest.fixture
@@ -39,15 +43,14 @@ def log_engine() -> str:
 
 @pytest.mark.parametrize("policy", ["nsd-adaptive", "nsd-psrl-cp", "nsd-kl-glr"])
 def test_a_change_is_found_and_followed(policy: str) -> None:
-    campaign = changing(policy)
-    memory = memory_of(campaign)
-    found = signal_changes(campaign.config, campaign.counters, memory, campaign.as_of)
+    copy = changing(policy)
+    found = signal_changes(copy)
     (change,) = found.changes
     assert change.action == "b"
     moments = [parse_timestamp(at) or 0 for at in (change.earliest, change.at, change.latest)]
     truth = START + CHANGED * 60_000_000
     assert moments == sorted(moments)
-    assert moments[0] - campaign.counters.stretches.length <= truth <= moments[2]
+    assert moments[0] - copy.counters.stretches.length <= truth <= moments[2]
     assert change.probability > 0.99
     assert change.before["click"] < 0.3
     assert change.after["click"] > 0.7
@@ -61,9 +64,9 @@ def test_a_change_is_found_and_followed(policy: str) -> None:
 
 
 def test_a_policy_that_does_not_tell_is_not_guessed_at() -> None:
-    campaign = changing("ucb")
-    assert memory_of(campaign) is None
-    found = signal_changes(campaign.config, campaign.counters, None, campaign.as_of)
+    copy = changing("ucb")
+    assert memory_of(copy) is None
+    found = signal_changes(copy)
     (change,) = found.changes
     assert (change.policy.followed, change.policy.since) == (None, None)
     assert change.sentence.endswith("ucb does not tell what it made of it.")
@@ -76,24 +79,6 @@ def test_where_nothing_changed_none_is_found() -> None:
         if t % 3 == 0:
             script.signal(number, 1)
         script.pass_time(60)
-    campaign = script.folded()
-    found = signal_changes(campaign.config, campaign.counters, None, campaign.as_of)
+    found = signal_changes(copy_of(script))
     assert found.changes == []
     assert found.sentence.startswith("No change was found")
-
-
-def test_the_same_search_is_not_done_twice(tmp_path: Path) -> None:
-    with Served(tmp_path / "a.db") as served:
-        served.create()
-        served.decide()
-        queries = served.engine.queries
-
-        async def twice() -> bool:
-            campaign = served.engine.runtime.by_number[1].campaign
-            first = await queries.changes("c")
-            known = queries._changes[1]
-            assert known[0] is campaign
-            queries._changes[1] = (campaign, campaign.position, first)
-            return await queries.changes("c") is first or known[1] != campaign.position
-
-        assert served.run(twice())

@@ -98,6 +98,7 @@ class Engine:
         self.session_caller = self.access.session_caller
         self.close_session = self.access.close_session
         self.report = self.queries.report
+        self.all_reports = self.queries.all_reports
         self.validity = self.queries.validity
         self.timeseries = self.queries.timeseries
         self.signals = self.queries.signals
@@ -105,6 +106,7 @@ class Engine:
         self.delays = self.queries.delays
         self.history = self.queries.history
         self.record_page = self.queries.record_page
+        self.latest_decisions = self.queries.latest_decisions
         self.server_page = self.queries.server_page
         self.export = self.queries.export
         self.backup = self.queries.backup

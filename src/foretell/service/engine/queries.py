@@ -5,28 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from typing import NamedTuple
 
 import numpy as np
 
 from foretell import protocol
 from foretell.service.engine.fold import REPORT_SECONDS, Fold
-from foretell.service.engine.record_pages import record_page, record_views
+from foretell.service.engine.record_pages import latest_decisions, record_page, record_views
 from foretell.service.engine.replay import configurations_of
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
-from foretell.service.model.campaign import Campaign
-from foretell.service.model.counters import Counters
 from foretell.service.model.decision_id import UNKNOWN_ID
 from foretell.service.model.errors import NotFound
-from foretell.service.model.events import SERVER, CampaignConfig
-from foretell.service.model.outcome import Rules
+from foretell.service.model.events import SERVER
+from foretell.service.model.stretches import SECOND
 from foretell.service.reports.campaign_copy import CampaignCopy, StatusChange
 from foretell.service.reports.changes import signal_changes
 from foretell.service.reports.delays import delay_report
 from foretell.service.reports.history import decision_history, server_record_view
 from foretell.service.reports.periods import EVERYTHING, Asked
-from foretell.service.reports.reactions import memory_of
 from foretell.service.reports.series import timeseries
 from foretell.service.reports.signals import signal_table
 from foretell.service.reports.summary import campaign_report
@@ -40,6 +38,29 @@ EXPORT_PAGE = 500
 """Records that an export reads at a time."""
 
 
+class AllReports(NamedTuple):
+    """Every report on a campaign as it stood at one moment, so that their numbers agree."""
+
+    report: protocol.CampaignReport
+    validity: protocol.ValidityReport
+    series: protocol.Timeseries
+    signals: protocol.SignalTable
+    delays: protocol.DelayReport
+    changes: protocol.SignalChanges
+
+    @classmethod
+    def of(cls, copy: CampaignCopy, asked: Asked) -> AllReports:
+        """Make them of one copy; those over time in the periods that were asked for."""
+        return cls(
+            _report(copy),
+            validity_report(copy),
+            _timeseries(copy, asked),
+            _signal_table(copy, asked),
+            _delay_report(copy),
+            signal_changes(copy),
+        )
+
+
 class Queries:
     """Reads that change nothing."""
 
@@ -47,11 +68,20 @@ class Queries:
         """Read what the runtime holds, as far as it is folded."""
         self.runtime = runtime
         self.fold = fold
-        self._changes: dict[int, tuple[Campaign, int, protocol.SignalChanges]] = {}
-        """The changes that were last found in a campaign, with its state and position then."""
 
     async def report(self, name: str) -> protocol.CampaignReport:
         """Return the report of a campaign."""
+        return await asyncio.to_thread(_report, await self._copy(name))
+
+    async def all_reports(self, name: str, periods: int) -> AllReports:
+        """Return all reports of a campaign as of one moment; its life in about so many periods."""
+        copy = await self._copy(name)
+        lived = copy.as_of - self.runtime.look_up(name).created_at
+        asked = Asked(width=max(SECOND, round(lived / SECOND / periods) * SECOND))
+        return await asyncio.to_thread(AllReports.of, copy, asked)
+
+    async def _copy(self, name: str) -> CampaignCopy:
+        """Return a campaign as it stands now, with what only the log knows about it."""
         active = await self._current(name)
         if self.runtime.log.sharing is not None:
             with suppress(LogClosed):
@@ -60,7 +90,7 @@ class Queries:
         if copy.config.status == "paused" or copy.config.ended:
             with suppress(LogClosed):
                 copy.status_change = await self._status_change(active.number)
-        return await asyncio.to_thread(_report, copy)
+        return copy
 
     async def _status_change(self, number: int) -> StatusChange | None:
         """Return when the status of a campaign became what it is, and by whom."""
@@ -78,8 +108,8 @@ class Queries:
 
     async def timeseries(self, name: str, asked: Asked = EVERYTHING) -> protocol.Timeseries:
         """Return a campaign over time."""
-        active = await self._current(name)
-        return await asyncio.to_thread(timeseries, *_still(active), asked)
+        copy = CampaignCopy.of(await self._current(name))
+        return await asyncio.to_thread(_timeseries, copy, asked)
 
     async def signals(self, name: str, asked: Asked = EVERYTHING) -> protocol.SignalTable:
         """Return the signals of a campaign by action and period."""
@@ -88,20 +118,13 @@ class Queries:
 
     async def delays(self, name: str) -> protocol.DelayReport:
         """Return how long signals and rewards take to arrive, and what the windows miss."""
-        active = await self._current(name)
-        return await asyncio.to_thread(delay_report, *_still(active))
+        copy = CampaignCopy.of(await self._current(name))
+        return await asyncio.to_thread(_delay_report, copy)
 
     async def changes(self, name: str) -> protocol.SignalChanges:
-        """Return the moments at which signals changed; the same search is not done twice."""
-        active = await self._current(name)
-        campaign = active.campaign
-        known = self._changes.get(active.number)
-        if known is None or known[0] is not campaign or known[1] != campaign.position:
-            memory, position = memory_of(campaign), campaign.position
-            config, _, counters, now = _still(active)
-            found = await asyncio.to_thread(signal_changes, config, counters, memory, now)
-            known = self._changes[active.number] = campaign, position, found
-        return known[2]
+        """Return the moments at which signals changed."""
+        copy = CampaignCopy.of(await self._current(name))
+        return await asyncio.to_thread(signal_changes, copy)
 
     async def history(self, decision_id: str) -> protocol.DecisionHistory:
         """Return all that is known about one decision."""
@@ -138,6 +161,10 @@ class Queries:
         active = self.runtime.find(name)
         await self._wait_for_others()
         return await record_page(self.runtime, active, after, limit, kind)
+
+    async def latest_decisions(self, name: str, count: int) -> list[protocol.RecordView]:
+        """Return the last decisions that were folded, the newest first."""
+        return await latest_decisions(self.runtime, self.runtime.find(name), count)
 
     async def server_page(self, after: int = 0, limit: int = 100) -> protocol.RecordPage:
         """Return records about the server itself after a record: its keys and secrets."""
@@ -198,12 +225,14 @@ def _report(copy: CampaignCopy) -> protocol.CampaignReport:
     return campaign_report(copy, values)
 
 
+def _timeseries(copy: CampaignCopy, asked: Asked) -> protocol.Timeseries:
+    return timeseries(copy.config, copy.rules, copy.counters, copy.as_of, asked)
+
+
 def _signal_table(copy: CampaignCopy, asked: Asked) -> protocol.SignalTable:
     parts, found = (copy.config, copy.rules, copy.counters, copy.as_of), copy.judgement
     return signal_table(*parts, asked, found.verdict, untested=found.untested)
 
 
-def _still(active: ActiveCampaign) -> tuple[CampaignConfig, Rules, Counters, int]:
-    """Return what a report is made of in a thread: a copy, as the fold goes on meanwhile."""
-    campaign = active.campaign
-    return active.config, campaign.rules, campaign.counters.copy(), campaign.as_of
+def _delay_report(copy: CampaignCopy) -> protocol.DelayReport:
+    return delay_report(copy.config, copy.rules, copy.counters, copy.as_of)

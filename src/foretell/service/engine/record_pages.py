@@ -37,6 +37,18 @@ async def record_page(
     return protocol.RecordPage(await record_views(runtime, active, found), str(end))
 
 
+async def latest_decisions(
+    runtime: Runtime, active: ActiveCampaign, count: int
+) -> list[protocol.RecordView]:
+    """Return the last decisions of a campaign that were folded, the newest first."""
+    earlier, after = active.campaign.decided - count, 0
+    if earlier > 0:
+        after = await runtime.log.number_at(active.number, earlier - 1)
+    found = await runtime.log.decisions_after(active.number, after, count)
+    records = [Record(one.number, active.number, one.number, one.decided) for one in found]
+    return (await record_views(runtime, active, records))[::-1]
+
+
 async def _scan(
     log: LogReader,
     active: ActiveCampaign,

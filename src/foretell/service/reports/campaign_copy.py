@@ -20,7 +20,7 @@ from foretell.service.model.events import Author, CampaignConfig
 from foretell.service.model.outcome import Rules
 from foretell.service.model.overlay import copied
 from foretell.service.model.validity_ledger import ValidityLedger
-from foretell.stats.change_points import change_points
+from foretell.stats.change_points import Change, find_changes
 from foretell.stats.verdict import Judgement, judge
 from foretell.types import Bools, Ints
 
@@ -43,6 +43,8 @@ class CampaignCopy:
     counters: Counters
     ledger: ValidityLedger
     state: Any
+    imported: int
+    """Rounds of its policy before its own first: those of imported histories."""
     as_of: int
     """The moment up to which the log is counted, in microseconds."""
     position: int
@@ -71,6 +73,7 @@ class CampaignCopy:
             campaign.counters.copy(),
             campaign.ledger.copy(),
             copied(campaign.state),
+            campaign.imported,
             campaign.as_of,
             campaign.position,
             campaign.progress(),
@@ -94,11 +97,16 @@ class CampaignCopy:
     @cached_property
     def changed(self) -> Ints:
         """(actions,): the stretch since which each action has the signals it has; 0: the first."""
+        latest = [max((one.stretch for one in found), default=0) for found in self.changes]
+        return np.array(latest, np.int64)
+
+    @cached_property
+    def changes(self) -> list[list[Change]]:
+        """For each action the changes of its signals, in the order of time."""
         stretches = self.counters.stretches
         counts = stretches.cells[: len(stretches), ..., 0]
         actions = counts.shape[1]
-        found = [max(change_points(counts[:, one], actions), default=0) for one in range(actions)]
-        return np.array(found, np.int64)
+        return [find_changes(counts[:, action], actions) for action in range(actions)]
 
     def digest(self) -> str:
         """Return the digest of all that the campaign knew."""

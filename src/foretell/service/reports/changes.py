@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from foretell import protocol
 from foretell.protocol.fields import SILENT
-from foretell.service.model.counters import Counters
 from foretell.service.model.events import CampaignConfig
 from foretell.service.model.stretches import DECISIONS, Stretches
 from foretell.service.model.timestamps import format_timestamp
-from foretell.service.reports.reactions import Memory, Reaction, reaction
+from foretell.service.reports.campaign_copy import CampaignCopy
+from foretell.service.reports.reactions import Memory, Reaction, memory_of, reaction
 from foretell.service.reports.signals import signal_rates
 from foretell.service.reports.words import chance, day_and_time, percent
-from foretell.stats.change_points import Change, find_changes
+from foretell.stats.change_points import Change
 from foretell.types import Ints
 
 _UNKNOWN = protocol.PolicyReaction(followed=None, since=None, sure=None)
@@ -28,15 +28,13 @@ class _Found(NamedTuple):
     after: Ints
 
 
-def signal_changes(
-    config: CampaignConfig, counters: Counters, memory: Memory | None, now: int
-) -> protocol.SignalChanges:
+def signal_changes(copy: CampaignCopy) -> protocol.SignalChanges:
     """Return the moments at which the signals of an action changed, in the order of time."""
-    stretches = counters.stretches
+    config, stretches, now = copy.config, copy.counters.stretches, copy.as_of
+    memory = memory_of(copy)
     found = []
-    for action in range(len(config.actions)):
+    for action, changes in enumerate(copy.changes):
         counts = stretches.cells[: len(stretches), action, :, 0]
-        changes = find_changes(counts, len(config.actions))
         edges = [0, *(change.stretch for change in changes), len(counts)]
         for number, change in enumerate(changes):
             before = counts[edges[number] : change.stretch].sum(axis=0)

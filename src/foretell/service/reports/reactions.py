@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foretell.policies.parts.run_length import RunLengths
-from foretell.service.model.campaign import Campaign
+from foretell.service.reports.campaign_copy import CampaignCopy
 from foretell.types import Floats, Ints
 
 FOLLOWS = 0.5
@@ -45,23 +45,23 @@ class Reaction(NamedTuple):
         return self.weight > FOLLOWS
 
 
-def memory_of(campaign: Campaign) -> Memory | None:
-    """Return a copy of what a policy's state says about changes; None where it says nothing."""
-    for part in _parts(campaign.state):
+def memory_of(copy: CampaignCopy) -> Memory | None:
+    """Return what a policy's state says about changes; None where it says nothing."""
+    for part in _parts(copy.state):
         if isinstance(part, RunLengths):
             in_use = np.arange(part.weight.shape[1]) < part.used[:, None]
             weight = np.where(in_use, part.weight, 0.0)
-            return Memory(_own_rounds(campaign, part.start), weight, gradual=True)
+            return Memory(_own_rounds(copy, part.start), weight, gradual=True)
         since = getattr(part, "since", None)
         if isinstance(since, np.ndarray) and since.ndim == 1:
-            start = _own_rounds(campaign, since[:, None])
+            start = _own_rounds(copy, since[:, None])
             return Memory(start, np.ones(start.shape), gradual=False)
     return None
 
 
-def _own_rounds(campaign: Campaign, rounds: Ints) -> Ints:
+def _own_rounds(copy: CampaignCopy, rounds: Ints) -> Ints:
     """Return rounds of the policy as rounds of the campaign."""
-    return np.maximum(rounds - campaign.imported, 0)
+    return np.maximum(rounds - copy.imported, 0)
 
 
 def _parts(state: Any) -> Iterator[Any]:

@@ -12,11 +12,7 @@ from foretell.service.engine import Engine
 from foretell.service.http.responses import Response
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import NotFound
-from foretell.service.model.events import stamp
 from foretell.service.model.live_policies import campaign_spec
-from foretell.service.model.stretches import SECOND
-from foretell.service.model.timestamps import parse_timestamp
-from foretell.service.reports.periods import Asked
 from foretell.service.reports.words import span
 from foretell.service.ui import answers, charts, tables
 from foretell.service.ui.fleet_page import csv_response
@@ -30,11 +26,12 @@ TABLE_ROWS, TABLE_COLUMNS = 14, 9
 PERIODS = 40
 """Into so many periods the life of a campaign is divided, at most twice as many are drawn."""
 LATEST_DECISIONS = 8
-LATEST_CHANGES = 30
+LATEST_CHANGES, MOST_CHANGES = 30, 1000
+"""Changes that are shown, and that are read."""
 
 
 class CampaignReports(NamedTuple):
-    """All reports of a campaign, each from the call that answers the API."""
+    """All that the page of a campaign is made of: what the API answers."""
 
     view: protocol.CampaignView
     report: protocol.CampaignReport
@@ -49,21 +46,10 @@ class CampaignReports(NamedTuple):
 
     @classmethod
     async def of(cls, engine: Engine, name: str) -> CampaignReports:
-        """Ask the engine for all of them; charts have periods that hold enough to be drawn."""
-        view, report = engine.campaign(name), await engine.report(name)
-        lived = charts.seconds(report.log.as_of) - charts.seconds(view.created_at)
-        asked = Asked(width=max(SECOND, round(lived / PERIODS) * SECOND))
-        return cls(
-            view,
-            report,
-            await engine.validity(name),
-            await engine.timeseries(name, asked),
-            await engine.signals(name, asked),
-            await engine.delays(name),
-            await engine.changes(name),
-            engine.evaluations(name),
-            str(campaign_spec(engine.runtime.look_up(name).config)),
-        )
+        """Ask the engine for all of them, as of one moment."""
+        found = await engine.all_reports(name, PERIODS)
+        policy = str(campaign_spec(engine.runtime.look_up(name).config))
+        return cls(engine.campaign(name), *found, engine.evaluations(name), policy)
 
     def numbers(self, periods: int | None = None) -> dict[str, Numbers]:
         """Return the numbers behind each picture, by the name of their CSV.
@@ -89,7 +75,7 @@ async def campaign_page(visit: Visit) -> Response:
 
     async def make() -> str:
         found = await CampaignReports.of(visit.engine, name)
-        recent = await _latest_decisions(visit.engine, found.report)
+        recent = await _latest_decisions(visit.engine, name)
         history = await _history(visit.engine, name)
 
         def write() -> str:
@@ -193,31 +179,16 @@ def _is_asked(found: CampaignReports) -> bool:
     return any(one.status == "running" and one.policy == found.policy for one in tried)
 
 
-async def _latest_decisions(
-    engine: Engine, report: protocol.CampaignReport
-) -> list[protocol.RecordView]:
-    """Return the last decisions, the newest first: those of a time that holds enough of them.
-
-    It ends with the last decision, and grows from a millisecond tenfold until it does.
-    """
-    last, found = parse_timestamp(report.freshness.decision_at or ""), []
-    for power in range(3, 15):
-        after = max(0, stamp((last or 0) - 10**power))
-        found = await _records(engine, report.campaign, after, "decision")
-        if len(found) >= LATEST_DECISIONS or not after:
-            break
-    return found[: -LATEST_DECISIONS - 1 : -1]
+async def _latest_decisions(engine: Engine, name: str) -> list[protocol.RecordView]:
+    """Return the last decisions; none while the log is closed: the rest is shown then."""
+    with suppress(LogClosed):
+        return await engine.latest_decisions(name, LATEST_DECISIONS)
+    return []
 
 
 async def _history(engine: Engine, name: str) -> list[protocol.RecordView]:
-    """Return who changed what, the newest first."""
-    return (await _records(engine, name, 0, "configuration"))[: -LATEST_CHANGES - 1 : -1]
-
-
-async def _records(
-    engine: Engine, name: str, after: int, kind: protocol.RecordType
-) -> list[protocol.RecordView]:
-    """Return records of the log; none while it is closed, and the rest of the page is shown."""
+    """Return who changed what, the newest first; nothing while the log is closed."""
     with suppress(LogClosed):
-        return (await engine.record_page(name, after, 1000, kind)).events
+        page = await engine.record_page(name, 0, MOST_CHANGES, "configuration")
+        return page.events[: -LATEST_CHANGES - 1 : -1]
     return []

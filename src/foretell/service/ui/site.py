@@ -85,8 +85,13 @@ class Site:
     async def _make(self, make: Callable[[], Awaitable[str]]) -> MadePage:
         self._made = {one: task for one, task in self._made.items() if _may_be_shown(task)}
         before = process_time()
-        main, head = await make(), render("banners.html", banners=banners(self.engine))
-        packed = await asyncio.to_thread(gzip.compress, (head + main).encode(), PACKING)
+        main, shown = await make(), banners(self.engine)
+
+        def pack() -> bytes:
+            head = render("banners.html", banners=shown)
+            return gzip.compress((head + main).encode(), PACKING)
+
+        packed = await asyncio.to_thread(pack)
         seconds = min(max(KEPT_SECONDS, KEPT_SHARE * (process_time() - before)), MOST_SECONDS)
         return MadePage(main, packed, seconds, monotonic() + seconds)
 
