@@ -1,11 +1,13 @@
 """The dashboard of a campaign with a million decisions, 50 actions and 20 signals.
 
 How long it takes until a real Chromium has painted its page, and whether a hundred open pages are
-felt by those who ask for decisions meanwhile: in pairs of turns, without and with the pages, each
-long enough for the page to be made anew, and every pair by itself. Some lines do not depend on who
-else uses the machine: the CPU of server and browser until all is drawn, that of the server for open
-pages, and the longest turn of its event loop, in CPU of its thread, while a page is made, while it
-is read again, and while a hundred wait for it: for so long decisions wait.
+felt by those who ask for decisions meanwhile. For that two servers run at once and are asked for
+decisions in turns, one of them with the pages and one without, and then the other way round, each
+time long enough for the page to be made anew: so both feel alike what else the machine does, which
+moves a p99 far more than pages do. Some lines do not depend on it at all: the CPU of server and
+browser until all is drawn, that of the server for open pages, and the longest turn of its event
+loop, in CPU of its thread, while a page is made, while it is read again, and while a hundred wait
+for it: for so long decisions wait.
 
 Called as a program with a path, it makes the database of that campaign, whose counts are those of a
 million decisions, as in `live_reports`, and prints these turns.
@@ -41,8 +43,6 @@ SESSIONS = 10
 """Browsers that have them open."""
 RATE, SECONDS = 200, MOST_SECONDS + 3.0
 """Decisions a second while pages are open, and for how long: a page is made anew meanwhile."""
-PAIRS = 3
-"""Turns without pages, and with them."""
 TURNS = 3
 
 
@@ -55,11 +55,12 @@ def live_dashboard() -> BenchmarkResult:
         turns = json.loads(subprocess.run(called, check=True, capture_output=True).stdout)
         for what, held in turns.items():
             result.at_most(f"longest turn of the event loop, page {what}", held, 2, " ms")
-        with serve(path) as server:
-            sessions = [_sign_in(server) for _ in range(SESSIONS)]
-            create_campaign(server.port, "small", 5, 3)
+        shutil.copy(path, f"{folder}/other.db")
+        with serve(path) as server, serve(f"{folder}/other.db") as other:
+            for one in (server, other):
+                create_campaign(one.port, "small", 5, 3)
             _first_paint(result, server)
-            _open_pages(result, server, sessions)
+            _open_pages(result, server, other)
     return result
 
 
@@ -111,74 +112,68 @@ def _change_campaign(server: Server) -> None:
 
 
 class Turn(NamedTuple):
-    """Decisions for some time, and the CPU that all of it took, in shares of a core."""
+    """Decisions of two servers at once, the first of them with open pages."""
 
-    latencies: list[float]
-    server: float
+    beside: list[float]
+    alone: list[float]
+    """Latencies in seconds."""
+    spent: float
+    """CPU that the pages took of the server, in shares of a core."""
+    readers: float
     generator: float
-    reads: int = 0
-    size: int = 0
-    readers: float = 0.0
-
-    def quantile(self, percent: int) -> float:
-        """Return a latency in milliseconds."""
-        return 1000 * statistics.quantiles(self.latencies, n=100)[percent - 1]
+    reads: int
+    size: int
 
 
-def _open_pages(result: BenchmarkResult, server: Server, sessions: list[str]) -> None:
-    """Compare decisions without open pages with those while a hundred are open, pair by pair."""
-    load(_job(server) | {"seconds": 2.0})
-    pairs = [pair(server, sessions, pages_first=bool(n % 2)) for n in range(PAIRS)]
-    alone, beside = zip(*pairs, strict=True)
-    for name, turns in (("no page", alone), (f"{PAGES} pages", beside)):
-        for share in (50, 99):
-            taken = statistics.median(turn.quantile(share) for turn in turns)
-            result.add(f"decide, p{share} with {name} open", f"{taken:.3g} ms", taken)
-    ratios = sorted(more.quantile(99) / less.quantile(99) for less, more in pairs)
-    what = f"p99 of decisions, {PAGES} pages open against none"
-    result.at_most(f"{what}, median of {PAIRS} pairs", statistics.median(ratios), 1.2)
-    result.add("each pair", ", ".join(f"{one:.2f}" for one in ratios), ratios[-1] - ratios[0])
-    spent = statistics.median(more.server - less.server for less, more in pairs)
-    result.at_most("CPU of the server for them", 100 * spent, 10, " % of a core")
+def _open_pages(result: BenchmarkResult, server: Server, other: Server) -> None:
+    """Compare decisions while a hundred pages are open with those of another server without any."""
+    for one in (server, other):
+        load(_job() | {"kind": "open", "port": one.port, "seconds": 2.0})
+    turns = [_turn(server, other), _turn(other, server)]
+    alone = [one for turn in turns for one in turn.alone]
+    beside = [one for turn in turns for one in turn.beside]
+    for name, latencies in (("no page", alone), (f"{PAGES} pages", beside)):
+        for percent in (50, 99):
+            taken = 1000 * _quantile(latencies, percent)
+            result.add(f"decide, p{percent} with {name} open", f"{taken:.3g} ms", taken)
+    ratio = _quantile(beside, 99) / _quantile(alone, 99)
+    result.at_most(f"p99 of decisions, {PAGES} pages open against none", ratio, 1.2)
+    ratios = [_quantile(one.beside, 99) / _quantile(one.alone, 99) for one in turns]
+    result.add("each turn", ", ".join(f"{one:.2f}" for one in ratios), max(ratios))
+    spent = 100 * statistics.mean(one.spent for one in turns)
+    result.at_most("CPU of the server for them", spent, 10, " % of a core")
     for name, shares in (
-        ("the readers", [one.readers for one in beside]),
-        ("the load generator", [one.generator for one in (*alone, *beside)]),
+        ("the readers", [one.readers for one in turns]),
+        ("the load generator", [one.generator for one in turns]),
     ):
-        share = 100 * statistics.median(shares)
+        share = 100 * statistics.mean(shares)
         result.add(f"CPU of {name} beside it", f"{share:.2g} % of a core", share)
-    last = beside[-1]
+    last = turns[-1]
     kilobytes = last.size / 1000
     result.add("readings of a page in a turn", f"{last.reads} of {kilobytes:.0f} kB", last.reads)
 
 
-def pair(server: Server, sessions: list[str], *, pages_first: bool) -> tuple[Turn, Turn]:
-    """Return a turn without open pages, and one with them."""
-    if pages_first:
-        beside = _turn_with_pages(server, sessions)
-        return _turn(server), beside
-    return _turn(server), _turn_with_pages(server, sessions)
+def _quantile(latencies: list[float], percent: int) -> float:
+    return statistics.quantiles(latencies, n=100)[percent - 1]
 
 
-def _job(server: Server) -> dict[str, Any]:
-    job = {"kind": "open", "connections": 8, "rate": RATE, "seconds": SECONDS}
-    return job | {"port": server.port, "path": decide_path("small")}
+def _job() -> dict[str, Any]:
+    job = {"kind": "both", "connections": 8, "rate": RATE, "seconds": SECONDS}
+    return job | {"path": decide_path("small")}
 
 
-def _turn(server: Server) -> Turn:
-    before = server.cpu()
-    latencies, generator = load(_job(server))
-    return Turn(latencies, (server.cpu() - before) / SECONDS, generator / SECONDS)
-
-
-def _turn_with_pages(server: Server, sessions: list[str]) -> Turn:
-    lasts = SECONDS + 3.0
+def _turn(server: Server, other: Server) -> Turn:
+    """Ask both servers for decisions, while the first of them has pages open."""
+    lasts, sessions = SECONDS + 3.0, [_sign_in(server) for _ in range(SESSIONS)]
     command = [sys.executable, "-m", "benchmarks.live_pages", str(server.port), PAGE, str(PAGES)]
     command += [str(lasts), *sessions]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pages:
         time.sleep(3.0)  # all are open
-        turn = _turn(server)
+        before = server.cpu() - other.cpu()
+        (beside, alone), generator = load(_job() | {"ports": [server.port, other.port]})
+        spent = (server.cpu() - other.cpu() - before) / SECONDS
         reads, size, readers = json.loads(pages.communicate()[0])
-    return turn._replace(reads=reads, size=size, readers=readers / lasts)
+    return Turn(beside, alone, spent, readers / lasts, generator / SECONDS, reads, size)
 
 
 def _sign_in(server: Server) -> str:

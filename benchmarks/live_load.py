@@ -106,6 +106,19 @@ async def open_loop(
     return latencies
 
 
+async def both_open_loops(
+    ports: list[int], count: int, rate: float, seconds: float, asked: bytes
+) -> list[list[float]]:
+    """Return the latencies of two servers that are asked in turns, so that both feel the same."""
+
+    async def second() -> list[float]:
+        await asyncio.sleep(0.5 / rate)
+        return await open_loop(ports[1], count, rate, seconds, asked)
+
+    first = open_loop(ports[0], count, rate, seconds, asked)
+    return list(await asyncio.gather(first, second()))
+
+
 async def many(port: int, count: int, requests: list[bytes]) -> tuple[float, list[dict[str, Any]]]:
     """Send every request once, and return the seconds it took and the answers."""
     connections = await _connect(port, count)
@@ -143,7 +156,10 @@ async def _work(job: dict[str, Any]) -> tuple[Any, float]:
 
 async def _found(job: dict[str, Any]) -> Any:
     asked = request(job["path"], job["key"], json.dumps(job.get("body", {})).encode())
-    port, count = job["port"], job["connections"]
+    count = job["connections"]
+    if job["kind"] == "both":
+        return await both_open_loops(job["ports"], count, job["rate"], job["seconds"], asked)
+    port = job["port"]
     if job["kind"] == "closed":
         return await closed_loop(port, count, job["seconds"], asked)
     if job["kind"] == "open":

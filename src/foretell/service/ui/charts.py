@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from foretell import protocol
 from foretell.service.model.timestamps import parse_timestamp
 from foretell.service.ui.formats import colour
@@ -134,11 +136,9 @@ def action_trends(
             if one.signal in row.by_period
         }
         if row.by_period and None not in means.values():
-            sums = [
-                sum((means[name] or 0.0) * counts[index] for name, counts in row.by_period.items())
-                for index in range(len(table.at))
-            ]
-            points = _pooled(sums, row.counts)[: table.mature.count(True)]
+            counts = np.array([row.by_period[name] for name in means])
+            sums = np.array(list(means.values()), float) @ counts
+            points = _pooled(sums.tolist(), row.counts)[: table.mature.count(True)]
             if any(one is not None for one in points):
                 found[row.action] = points
     return found

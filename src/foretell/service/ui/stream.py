@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from random import random
+from typing import NamedTuple
 
 from foretell.service.engine import Engine
 from foretell.service.http.responses import encode
@@ -35,6 +36,16 @@ RETRY = b"retry: 1000\n\n"
 """After so many milliseconds a browser connects again."""
 
 
+class _Look(NamedTuple):
+    """What all pages see, however many are open."""
+
+    position: tuple[int, int]
+    """What changes when a page has something new to show."""
+    edition: int
+    until: float
+    """When the log is looked at again, by the monotonic clock."""
+
+
 class LogPulse:
     """Tells every open page that there is something new."""
 
@@ -46,6 +57,7 @@ class LogPulse:
         """Pages that are open, by their session."""
         self._edition = 0
         self._configured: tuple[object, ...] = ()
+        self._look: _Look | None = None
 
     @property
     def open(self) -> int:
@@ -77,14 +89,14 @@ class LogPulse:
         self._open[session] += 1
         try:
             yield RETRY
-            seen, edition, looks = self._position(), self.edition(), TELL_LOOKS
+            seen, looks = self._latest_look(), TELL_LOOKS
             await asyncio.sleep(LOOK_SECONDS * random())  # noqa: S311  (not for secrets)
             while not self._stopping() and self._is_signed_in(session):
-                now = self._position()
-                if self.edition() != edition:
-                    seen, edition, looks = now, self.edition(), 0
+                now = self._latest_look()
+                if now.edition != seen.edition:
+                    seen, looks = now, 0
                     yield self._event("changed")
-                elif now != seen and looks >= TELL_LOOKS:
+                elif now.position != seen.position and looks >= TELL_LOOKS:
                     seen, looks = now, 0
                     yield self._event("moved")
                 elif looks >= BEAT_LOOKS:
@@ -100,11 +112,14 @@ class LogPulse:
     def _is_signed_in(self, session: str) -> bool:
         return self._engine.session_caller(session, time.time()) is not None
 
-    def _position(self) -> tuple[int, int]:
-        """Return what changes when a page has something new to show."""
-        runtime = self._engine.runtime
-        refit = sum(int(1000 * one.refit_share) for one in runtime.by_number.values())
-        return runtime.log.head(), refit
+    def _latest_look(self) -> _Look:
+        """Look at the log, unless another page has just done so."""
+        now, runtime = time.monotonic(), self._engine.runtime
+        if self._look is None or now >= self._look.until:
+            refit = sum(int(1000 * one.refit_share) for one in runtime.by_number.values())
+            position = runtime.log.head(), refit
+            self._look = _Look(position, self.edition(), now + LOOK_SECONDS / 2)
+        return self._look
 
     def _event(self, kind: str) -> bytes:
         now = format_timestamp(moment(self._engine.runtime.log.head()))
