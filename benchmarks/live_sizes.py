@@ -178,7 +178,16 @@ async def _more(engine: Engine, rng: random.Random, names: tuple[str, ...]) -> f
 
 
 async def _turns(kind: str) -> dict[str, float]:
-    """Return the longest turn of the loop during work that is large, in milliseconds."""
+    """Return the longest turn of the loop during work that is large, in milliseconds.
+
+    All is done a few times, and the least is taken: what the work itself takes is in each.
+    """
+    gc.freeze()  # as the server does when it has started
+    times = [await _turns_once(kind) for _ in range(TURNS)]
+    return {what: min(one[what] for one in times) for what in times[0]}
+
+
+async def _turns_once(kind: str) -> dict[str, float]:
     found = {}
     async with _engine(kind) as engine:
         await engine.create(_campaign("c", 5, 3, signal_window=60.0, reward_window=90.0))

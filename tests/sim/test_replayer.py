@@ -12,11 +12,11 @@ from foretell.sim import replayer
 from foretell.types import Problem
 
 
-def test_what_another_thread_is_importing_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module is listed before it has anything in it."""
+def test_nothing_is_imported_or_compiled_to_find_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that another thread is importing is listed before it has anything in it."""
     half = ModuleType("foretell.sim.compiled")
     monkeypatch.setitem(sys.modules, "foretell.sim.compiled", half)
-    monkeypatch.setattr(replayer, "_imported", {})
+    monkeypatch.setattr(replayer, "_loaded", {})
     assert replayer.loaded_reader(start(policy("ucb"), Problem(2, 2))) is None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.evaluation.reading import nothing_to_read
 from foretell.evaluation.replay import replay_rounds
+from foretell.sim.compile_cache import Structure, structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,10 +40,6 @@ def replayer(decisions: int) -> Callable[[Any], Replayer]:
     return make
 
 
-_imported: dict[str, Any] = {}
-"""`foretell.sim.compiled`, once `import_compiled` has imported all of it."""
-
-
 def import_compiled() -> Any:
     """Import `foretell.sim.compiled` in a thread; ImportError where numba is not installed.
 
@@ -56,10 +53,11 @@ def import_compiled() -> Any:
             load = ctypes.CDLL(None).dlopen
             load.argtypes, load.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
             load(os.fsencode(library), os.RTLD_NOW)
-    _imported["compiled"] = module = import_module("foretell.sim.compiled")
-    return module
+    return import_module("foretell.sim.compiled")
 
 
+_loaded: dict[Structure, Reader] = {}
+"""What was compiled and called once, so that nobody waits for it any more."""
 MANY_DECISIONS = 100_000
 """Decisions of a refit from which on it is compiled; fewer are enough where it is on disk."""
 
@@ -76,13 +74,10 @@ def refit_reader(state: Any, decisions: int) -> Reader | None:
     if decisions < MANY_DECISIONS and not reader.is_on_disk(state, nothing):
         return None
     reader(state, nothing)
-    found: Reader = reader
+    found = _loaded[structure_of(state)] = reader
     return found
 
 
 def loaded_reader(state: Any) -> Reader | None:
     """Return what lets such a state read decisions, compiled, if that is loaded already."""
-    if "compiled" not in _imported:  # another thread may be importing it
-        return None
-    reader: Any = _imported["compiled"].compiled_reader(state)
-    return reader if reader.ready else None
+    return _loaded.get(structure_of(state))

@@ -258,6 +258,7 @@ class Fold:
                 log, number, event.config, event.refit_from, served=True
             )
         await catch_up(campaign, number, record.seq, log)
+        await asyncio.sleep(0)  # what follows gets a turn of its own
         campaign.apply(record)
         active.replace(campaign)
         logger.info("%s was refit: %s", event.config.name, event.why)

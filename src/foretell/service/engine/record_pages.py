@@ -98,6 +98,7 @@ async def record_views(
                 before[record.event.version + 1] = record.event.config
     views: list[protocol.RecordView] = []
     for index in range(0, len(records), RECORDS_PER_TURN):
+        await asyncio.sleep(0)
         some = records[index : index + RECORDS_PER_TURN]
         numbers = sorted({record.decision for record in some if record.decision})
         decided = await runtime.log.decided(active.number, numbers)
@@ -112,5 +113,4 @@ async def record_views(
                 before.get(record.event.version) if isinstance(record.event, Configured) else None
             )
             views.append(record_view(active.config, record, known, previous))
-        await asyncio.sleep(0)
     return views

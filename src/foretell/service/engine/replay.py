@@ -6,6 +6,7 @@ applied. A state is built from where its policy was last refit, and from there r
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from foretell.service.engine.history_reader import read_histories
@@ -100,6 +101,7 @@ async def catch_up(
         progress(len(records))
         if len(records) < RECORDS_PER_STEP:
             break
+    await asyncio.sleep(0)  # what follows gets a turn of its own
     await close_windows(campaign, number, until, log)
     campaign.tell()
 
@@ -124,6 +126,8 @@ async def refit_from_log(
     refit = RefitReading(campaign, position, served=served)
     after, read = 0, 0
     while found := await log.decisions_after(number, after, refit.step):
+        if served:
+            await turns.rest()
         found = [records for records in found if records.number < position]
         if not found:
             break
