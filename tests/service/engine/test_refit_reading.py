@@ -9,6 +9,7 @@ import pytest
 
 from foretell.service.engine import refit_reading
 from foretell.service.engine.refit_reading import RefitReading
+from foretell.service.engine.turns import TurnsBetweenRequests
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.events import SLOTS
 from foretell.service.model.snapshot import pack
@@ -36,7 +37,7 @@ def test_a_refit_that_is_compiled_on_its_way_comes_to_the_same_bytes(
     campaign = Campaign(config)
 
     async def read() -> RefitReading:
-        reading = RefitReading(campaign, position, served=True)
+        reading = RefitReading(campaign, position, TurnsBetweenRequests())
         for first in range(0, len(decisions), 50):
             reading.read(decisions[first : first + 50])
             await reading.compile_if_long()

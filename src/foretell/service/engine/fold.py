@@ -25,7 +25,11 @@ from foretell.service.engine.replay import (
 )
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.shared_fold import SharedFold
-from foretell.service.engine.turns import LONG_TURN_SECONDS, in_thread_if_large
+from foretell.service.engine.turns import (
+    LONG_TURN_SECONDS,
+    TurnsBetweenRequests,
+    in_thread_if_large,
+)
 from foretell.service.engine.waiting import archived_among
 from foretell.service.log.errors import Damaged, LogClosed, StatesDiffer
 from foretell.service.log.protocol import SavedState, Tail
@@ -255,7 +259,7 @@ class Fold:
         campaign = self.runtime.refits.pop(number, None)
         if campaign is None or campaign.last_refit.position != event.refit_from:
             campaign = await refit_from_log(
-                log, number, event.config, event.refit_from, served=True
+                log, number, event.config, event.refit_from, turns=TurnsBetweenRequests()
             )
         await catch_up(campaign, number, record.seq, log)
         await asyncio.sleep(0)  # what follows gets a turn of its own

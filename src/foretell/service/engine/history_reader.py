@@ -40,20 +40,17 @@ async def history_rows(log: LogReader, number: int, history: str, parts: int) ->
 
 
 async def read_histories(
-    log: LogReader, number: int, campaign: Campaign, progress: Progress, *, served: bool
+    log: LogReader, number: int, campaign: Campaign, progress: Progress, turns: Turns
 ) -> None:
-    """Let the policy of a campaign read the histories that its configuration lists.
-
-    `served` is whether requests are served meanwhile: then it takes at most half of the time.
-    """
+    """Let the policy of a campaign read the histories that its configuration lists."""
     histories = [
         (one, await history_rows(log, number, one.id, one.parts)) for one in campaign.config.history
     ]
     if not histories:
         return
-    rows, turns = await asyncio.to_thread(in_order, histories), Turns()
+    rows = await asyncio.to_thread(in_order, histories)
     for first in range(0, campaign.imported, ROWS_PER_STEP):
         some = rows.chosen(slice(first, first + ROWS_PER_STEP))
         campaign.read_history(some, first)
         progress(len(some.action))
-        await (turns.rest() if served else turns.pause())
+        await turns.pause()

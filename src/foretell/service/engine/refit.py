@@ -13,7 +13,12 @@ import sys
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.replay import catch_up, configurations_of, refit_from_log
 from foretell.service.engine.runtime import Runtime
-from foretell.service.engine.turns import Progress, no_progress
+from foretell.service.engine.turns import (
+    Progress,
+    TurnsBetweenRequests,
+    TurnsOfThread,
+    no_progress,
+)
 from foretell.service.log.protocol import Accepted, Draft, Log
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
@@ -86,7 +91,8 @@ async def _read_log(
     """Refit from the log between requests, or in a thread beside them where that takes long."""
     log = runtime.log
     if reading.decisions < THREAD_DECISIONS:
-        return await refit_from_log(log, number, config, position, reading.advance, served=True)
+        turns = TurnsBetweenRequests()
+        return await refit_from_log(log, number, config, position, reading.advance, turns)
     async with runtime.long_refit:
         usual = sys.getswitchinterval()
         sys.setswitchinterval(min(usual, SWITCH_SECONDS))
@@ -100,8 +106,9 @@ async def _read_log(
 def _refit_in_thread(
     log: Log, number: int, config: CampaignConfig, position: int, reading: _Reading
 ) -> Campaign:
+    turns = TurnsOfThread(lambda: log.busy)
     with log.reader() as reader:
-        return asyncio.run(refit_from_log(reader, number, config, position, reading.advance))
+        return asyncio.run(refit_from_log(reader, number, config, position, reading.advance, turns))
 
 
 class _Overtaken(Exception):

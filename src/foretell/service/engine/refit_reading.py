@@ -12,6 +12,7 @@ import logging
 import sys
 
 from foretell.evaluation.reading import Reader
+from foretell.service.engine.turns import Turns, TurnsBetweenRequests, TurnsOfThread
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.events import DecisionRecords
 from foretell.service.model.refit_columns import RefitColumns
@@ -21,7 +22,9 @@ logger = logging.getLogger("foretell.service")
 
 COMPILER = "numba"
 PLAIN_STEP, COMPILED_STEP = 8, 32
-"""Decisions that are read before others get their turn, where requests are served."""
+"""Decisions that are read before others get their turn, in the thread that serves requests."""
+BUSY_STEP = 64
+"""Decisions that are read at a time in another thread, while requests are answered."""
 LARGE_STEP = 256
 """Decisions that are read at a time where none are: a step of few takes longer for each, and one of
 many makes so many objects at a time that the garbage collector looks at all there are."""
@@ -32,12 +35,9 @@ TOGETHER = 1024
 class RefitReading:
     """A campaign on its way through the decisions of its log."""
 
-    def __init__(self, campaign: Campaign, position: int, *, served: bool) -> None:
-        """Stand before the first decision; outcomes are those at a position.
-
-        `served` is whether requests are served meanwhile.
-        """
-        self._campaign, self._position, self._served = campaign, position, served
+    def __init__(self, campaign: Campaign, position: int, turns: Turns) -> None:
+        """Stand before the first decision; outcomes are those at a position."""
+        self._campaign, self._position, self._turns = campaign, position, turns
         self._columns: RefitColumns | None = None
         if campaign.has_columns:
             self._columns = RefitColumns(campaign, campaign.rules, position)
@@ -51,9 +51,11 @@ class RefitReading:
     @property
     def step(self) -> int:
         """How many decisions to read at a time."""
-        if not self._served:
-            return LARGE_STEP
-        return PLAIN_STEP if self._reader is None else COMPILED_STEP
+        if isinstance(self._turns, TurnsBetweenRequests):
+            return PLAIN_STEP if self._reader is None else COMPILED_STEP
+        if isinstance(self._turns, TurnsOfThread) and self._turns.busy:
+            return BUSY_STEP
+        return LARGE_STEP
 
     def read(self, decisions: list[DecisionRecords]) -> int:
         """Read the next decisions; return how many records of feedback they had."""
@@ -61,7 +63,7 @@ class RefitReading:
         if columns is None:
             return sum([campaign.refit_one(records, self._position) for records in decisions])
         read = columns.add(decisions)
-        if self._served or len(columns) >= TOGETHER:
+        if self.step < LARGE_STEP or len(columns) >= TOGETHER:
             campaign.refit_columns(columns, self._reader)
         return read
 

@@ -112,22 +112,16 @@ async def refit_from_log(
     config: CampaignConfig,
     position: int,
     progress: Progress = no_progress,
-    *,
-    served: bool = False,
+    turns: Turns | None = None,
 ) -> Campaign:
-    """Read what was imported, then every decision in order, with its outcome at a position.
-
-    `served` is whether requests are served meanwhile.
-    """
-    turns = Turns()
-    campaign = Campaign(config)
+    """Read what was imported, then every decision in order, with its outcome at a position."""
+    turns, campaign = turns or Turns(), Campaign(config)
     await turns.pause()
-    await read_histories(log, number, campaign, progress, served=served)
-    refit = RefitReading(campaign, position, served=served)
+    await read_histories(log, number, campaign, progress, turns)
+    refit = RefitReading(campaign, position, turns)
     after, read = 0, 0
     while found := await log.decisions_after(number, after, refit.step):
-        if served:
-            await turns.rest()
+        await turns.pause()
         found = [records for records in found if records.number < position]
         if not found:
             break
@@ -135,7 +129,7 @@ async def refit_from_log(
         progress(len(found))
         after = found[-1].number
         await refit.compile_if_long()
-        await (turns.rest() if served else turns.pause())
+        await turns.pause()
     refit.end()
     parked = await log.count_feedback(number, position) - read
     await in_thread_if_large(campaign.decided, campaign.end_refit, position, parked)

@@ -67,6 +67,11 @@ class MemoryLog(MemoryReader):
         """Held while records are written, and while they are copied for another thread."""
 
     @property
+    def busy(self) -> bool:
+        """Whether records are being written now."""
+        return False
+
+    @property
     def time_scale(self) -> float:
         """How many times as fast as the machine's clock log time runs."""
         return self._stamps.clock.scale

@@ -216,6 +216,10 @@ class Log(LogReader, Protocol):
         """Why the log cannot be written now; None while it can. It mends itself where it can."""
 
     @property
+    def busy(self) -> bool:
+        """Whether records are being written now; it may be asked in any thread."""
+
+    @property
     def time_scale(self) -> float:
         """How many times as fast as the machine's clock log time runs: 1, but in a test."""
 

@@ -120,6 +120,11 @@ class PostgresLog(PostgresReader):
         return None
 
     @property
+    def busy(self) -> bool:
+        """Whether records are being written now."""
+        return self.writer.queued > 0
+
+    @property
     def time_scale(self) -> float:
         """How many times as fast as the machine's clock log time runs."""
         return self._own.stamps.clock.scale

@@ -77,6 +77,11 @@ class SqliteLog(SqliteReader):
         return self._database.restores
 
     @property
+    def busy(self) -> bool:
+        """Whether records are being written now."""
+        return bool(self._database.jobs)
+
+    @property
     def time_scale(self) -> float:
         """How many times as fast as the machine's clock log time runs."""
         return self._stamps.clock.scale
