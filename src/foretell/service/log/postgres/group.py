@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 from foretell.service.log.chain import Chain
@@ -20,19 +21,21 @@ from foretell.service.model.events import Decided, Record, encode_event, moment,
 CLAIMS_MODULUS = 1 << 62
 UnitKey: TypeAlias = tuple[int, bytes, int]
 """A campaign, a unit of it, and the n of one of its actions."""
-_AS_TEXT = {
-    12: "bigint[]",  # campaigns
-    13: "bigint[]",  # decisions
-    15: "integer[]",  # checksums
-    16: "bigint[]",  # campaigns of keys
-    18: "bigint[]",  # places of keys
-}
-"""Numbers that every record has are sent as text: in a list the driver takes longer for each."""
+_HEAD_TYPES = ("",) * 11
+_COLUMN_TYPES = (
+    *("bigint[]", "bigint[]", "integer[]", "integer[]", "", "integer[]"),  # records
+    *("bigint[]", "bigint[]", ""),  # keys
+    *("bigint[]", "bigint[]", "bytea[]"),  # links
+    *("bigint[]", "bytea[]", "integer[]", "integer[]", "bigint[]"),  # units
+    *("bigint[]", "bigint[]", "bytea[]", "bytea[]", "integer[]"),  # personal
+)
+"""Lists are sent as text: the driver takes longer for each value, and first asks for its type."""
 _ARGUMENTS = (
-    f"${number}::text::{_AS_TEXT[number]}" if number in _AS_TEXT else f"${number}"
-    for number in range(1, 32)
+    f"${number}::text::{kind}" if kind else f"${number}"
+    for number, kind in enumerate(_HEAD_TYPES + _COLUMN_TYPES, 1)
 )
 APPEND = f"SELECT foretell.append({', '.join(_ARGUMENTS)})"
+_new = tuple.__new__
 
 
 def unit_claim(unit: bytes, n: int, action: int) -> bytes:
@@ -67,7 +70,6 @@ class Group:
         self.before = before
         self.chain = chain.copy()
         self._first = seqs[0]
-        self._links: list[tuple[Any, ...]] = []
         self._units: list[tuple[Any, ...]] = []
         self._personal: list[tuple[Any, ...]] = []
         self._claims = before.claims
@@ -84,31 +86,37 @@ class Group:
     def _add_records(self, seqs: Sequence[int], drafts: Sequence[Draft]) -> None:
         """Make the columns of the records one after the other: that is quicker than row by row."""
         events = [draft.event for draft in drafts]
-        self._campaigns = [draft.campaign for draft in drafts]
+        self._campaigns = campaigns = [draft.campaign for draft in drafts]
         self._abouts: list[int | None] = [draft.decision for draft in drafts]
         abouts = [draft.decision for draft in drafts]
         for place, event in enumerate(events):
             if isinstance(event, Decided):
                 abouts[place], self._abouts[place] = seqs[place], None
                 self._add_personal(seqs[place], drafts[place], event)
-        self._bodies = list(map(encode_event, events))
-        wholes = list(map(packed, seqs, self._campaigns, abouts, self._bodies))
-        self._checksums = list(map(checksum_of, wholes))
-        for kept in map(self.chain.add_packed, seqs, wholes):
-            if kept is not None:
-                self._links.append((kept.seq, kept.number, kept.link))
-        self.records = list(map(Record, seqs, self._campaigns, abouts, events))
+        self._bodies = bodies = [encode_event(event) for event in events]
+        rows = list(zip(seqs, campaigns, abouts, bodies, strict=True))
+        wholes = [packed(seq, campaign, about, body) for seq, campaign, about, body in rows]
+        self._checksums = [checksum_of(whole) for whole in wholes]
+        self._links = [
+            (kept.seq, kept.number, kept.link) for kept in self.chain.add_all(seqs, wholes)
+        ]
+        # `Record` without its call: this is for every record
+        self.records: list[Record] = [
+            _new(Record, row) for row in zip(seqs, campaigns, abouts, events, strict=True)
+        ]
 
     def _add_keys(self, seqs: Sequence[int], drafts: Sequence[Wanted]) -> None:
-        keys = [
-            (number, digest, place)
-            for place, one in enumerate(drafts)
-            for number, digest in one.claims
-        ]
-        self._keys = _columns(keys, 3)
-        numbers, digests, places = self._keys
-        claiming = [seqs[place] for place in places]
-        self._claims += sum(map(claim_number, numbers, digests, claiming))
+        """Make the columns of what is claimed."""
+        self._key_places = [place for place, one in enumerate(drafts) for _ in one.claims]
+        claims = [claim for one in drafts for claim in one.claims]
+        self._key_campaigns = [campaign for campaign, _ in claims]
+        self._key_digests = [digest for _, digest in claims]
+        self._claims += sum(
+            [
+                claim_number(campaign, digest, seqs[place])
+                for (campaign, digest), place in zip(claims, self._key_places, strict=True)
+            ]
+        )
 
     def _add_personal(self, seq: int, draft: Draft, event: Decided) -> None:
         campaign, unit = draft.campaign, draft.unit
@@ -122,6 +130,8 @@ class Group:
 
     def arguments(self, seen: int, lock_milliseconds: int) -> list[Any]:
         """Return what the statement is called with."""
+        lengths = [len(body) for body in self._bodies]
+        starts = list(accumulate(lengths, initial=1))
         return [
             *head_arguments(self.before, self.stream),
             seen,
@@ -129,14 +139,16 @@ class Group:
             self._first,
             _literal(self._campaigns),
             _literal(self._abouts),
-            self._bodies,
+            _literal(starts[:-1]),
+            _literal(lengths),
+            b"".join(self._bodies),
             _literal(self._checksums),
-            _literal(self._keys[0]),
-            self._keys[1],
-            _literal(self._keys[2]),
-            *_columns(self._links, 3),
-            *_columns(self._units, 5),
-            *_columns(self._personal, 5),
+            _literal(self._key_campaigns),
+            _literal(self._key_places),
+            b"".join(self._key_digests),
+            *_literals(self._links, 3),
+            *_literals(self._units, 5),
+            *_literals(self._personal, 5),
         ]
 
 
@@ -154,12 +166,19 @@ def head_arguments(before: StreamRow, after: StreamRow) -> tuple[Any, ...]:
     )
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
-    return (
-        [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
-    )
+def _literals(rows: Sequence[tuple[Any, ...]], width: int) -> list[str]:
+    """Return the columns of rows of numbers and bytes."""
+    if not rows:
+        return ["{}"] * width
+    return ["{" + ", ".join(map(_value, column)) + "}" for column in zip(*rows, strict=True)]
+
+
+def _value(value: int | bytes | None) -> str:
+    if value is None:
+        return "NULL"
+    return str(value) if isinstance(value, int) else f'"\\\\x{value.hex()}"'
 
 
 def _literal(numbers: Sequence[int | None]) -> str:
-    """Return an array of numbers as PostgreSQL writes it."""
+    """Return a column of numbers, of which there may be many."""
     return "{" + str(numbers)[1:-1].replace("None", "NULL") + "}"
