@@ -7,6 +7,7 @@ a record and of all before it in its stream.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -58,6 +59,12 @@ def checksum_of(packed_record: bytes) -> int:
     """Return the checksum of a record."""
     found = crc32(packed_record)
     return found - ((found & _SIGN) << 1)  # `_signed` without its call: this is for every record
+
+
+def checksums_of(packed_records: Sequence[bytes]) -> list[int]:
+    """Return the checksums of many records."""
+    unsigned = array("I", map(crc32, packed_records))
+    return array("i", unsigned.tobytes()).tolist()
 
 
 def record_of(row: Sequence[Any]) -> Record:

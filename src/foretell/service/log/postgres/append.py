@@ -7,7 +7,9 @@ take one statement.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
 
 from foretell.service.log.errors import Damaged
 from foretell.service.log.postgres.claimed import EarlierClaims
@@ -15,10 +17,13 @@ from foretell.service.log.postgres.group import Group, Wanted
 from foretell.service.log.postgres.own_stream import ClaimedBefore, OwnStream
 from foretell.service.log.postgres.writer import WriteJob
 from foretell.service.log.protocol import Accepted, Written
-from foretell.service.model.events import SLOTS, Decided
+from foretell.service.model.events import SLOTS, Decided, Record
 
 CLOSE = 1_000_000 * SLOTS
 """Feedback is stamped after its decision, where another's clock was ahead by less: a second."""
+
+_accepted: Callable[[tuple[Record]], Accepted] = partial(tuple.__new__, Accepted)
+"""Makes an answer without the call of its type: this is for every record."""
 
 
 class Appending:
@@ -38,7 +43,7 @@ class Appending:
             await self._write(self._without_rivals(open_ones))
         results = iter(self._results)
         for job in self._jobs:
-            answer = [next(results) for _ in job.drafts]
+            answer = list(islice(results, len(job.drafts)))
             damage = next((one for one in answer if isinstance(one, Damaged)), None)
             if job.done.done():
                 continue
@@ -90,8 +95,8 @@ class Appending:
             self._accept(indices, group)
 
     def _accept(self, indices: list[int], group: Group) -> None:
-        for index, record in zip(indices, group.records, strict=True):
-            self._results[index] = Accepted(record)
+        for index, accepted in zip(indices, map(_accepted, zip(group.records)), strict=True):
+            self._results[index] = accepted
         rivals = [n for n, found in enumerate(self._results) if found is None]
         if not rivals:
             return

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any, TypeAlias
 
 from foretell.service.log.chain import Chain
 from foretell.service.log.protocol import Claim, Draft, UnitAction
 from foretell.service.log.record import (
-    checksum_of,
+    checksums_of,
     claim_digest,
     claim_number,
     packed,
@@ -35,7 +36,8 @@ _ARGUMENTS = (
     for number, kind in enumerate(_HEAD_TYPES + _COLUMN_TYPES, 1)
 )
 APPEND = f"SELECT foretell.append({', '.join(_ARGUMENTS)})"
-_new = tuple.__new__
+_new_record: Callable[[tuple[Any, ...]], Record] = partial(tuple.__new__, Record)
+"""Makes a record without the call of its type: this is for every record."""
 
 
 def unit_claim(unit: bytes, n: int, action: int) -> bytes:
@@ -89,21 +91,18 @@ class Group:
         self._campaigns = campaigns = [draft.campaign for draft in drafts]
         self._abouts: list[int | None] = [draft.decision for draft in drafts]
         abouts = [draft.decision for draft in drafts]
-        for place, event in enumerate(events):
-            if isinstance(event, Decided):
-                abouts[place], self._abouts[place] = seqs[place], None
-                self._add_personal(seqs[place], drafts[place], event)
+        decided = [(n, event) for n, event in enumerate(events) if isinstance(event, Decided)]
+        for place, event in decided:
+            abouts[place], self._abouts[place] = seqs[place], None
+            self._add_personal(seqs[place], drafts[place], event)
         self._bodies = bodies = [encode_event(event) for event in events]
-        rows = list(zip(seqs, campaigns, abouts, bodies, strict=True))
-        wholes = [packed(seq, campaign, about, body) for seq, campaign, about, body in rows]
-        self._checksums = [checksum_of(whole) for whole in wholes]
+        wholes = list(map(packed, seqs, campaigns, abouts, bodies))
+        self._checksums = checksums_of(wholes)
         self._links = [
             (kept.seq, kept.number, kept.link) for kept in self.chain.add_all(seqs, wholes)
         ]
-        # `Record` without its call: this is for every record
-        self.records: list[Record] = [
-            _new(Record, row) for row in zip(seqs, campaigns, abouts, events, strict=True)
-        ]
+        rows = zip(seqs, campaigns, abouts, events, strict=True)
+        self.records = list(map(_new_record, rows))
 
     def _add_keys(self, seqs: Sequence[int], drafts: Sequence[Wanted]) -> None:
         """Make the columns of what is claimed."""
