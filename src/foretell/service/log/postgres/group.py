@@ -22,18 +22,20 @@ from foretell.service.model.events import Decided, Record, encode_event, moment,
 CLAIMS_MODULUS = 1 << 62
 UnitKey: TypeAlias = tuple[int, bytes, int]
 """A campaign, a unit of it, and the n of one of its actions."""
-_HEAD_TYPES = ("",) * 11
-_COLUMN_TYPES = (
-    *("bigint[]", "bigint[]", "integer[]", "integer[]", "", "integer[]"),  # records
-    *("bigint[]", "bigint[]", ""),  # keys
+_LISTS = (
+    *(None,) * 11,  # what moves the head, and the first seq
+    *("bigint[]", "bigint[]", "integer[]", "integer[]", None, "integer[]"),  # records
+    *("bigint[]", "bigint[]", None),  # keys
     *("bigint[]", "bigint[]", "bytea[]"),  # links
     *("bigint[]", "bytea[]", "integer[]", "integer[]", "bigint[]"),  # units
-    *("bigint[]", "bigint[]", "bytea[]", "bytea[]", "integer[]"),  # personal
+    *("bigint[]", "bigint[]", "bytea[]", "bytea[]", "integer[]"),  # what can be erased
 )
-"""Lists are sent as text: the driver takes longer for each value, and first asks for its type."""
+"""Which arguments are lists, and of what.
+
+They are sent as text: the driver takes longer for each value, and asks the server for their types.
+"""
 _ARGUMENTS = (
-    f"${number}::text::{kind}" if kind else f"${number}"
-    for number, kind in enumerate(_HEAD_TYPES + _COLUMN_TYPES, 1)
+    f"${number}" if of is None else f"${number}::text::{of}" for number, of in enumerate(_LISTS, 1)
 )
 APPEND = f"SELECT foretell.append({', '.join(_ARGUMENTS)})"
 _new_record: Callable[[tuple[Any, ...]], Record] = partial(tuple.__new__, Record)
@@ -46,27 +48,33 @@ def unit_claim(unit: bytes, n: int, action: int) -> bytes:
 
 
 class Wanted:
-    """A draft, and what it claims."""
+    """Drafts, and what they claim: all of them together, which is quicker than one by one."""
 
-    __slots__ = ("all_claims", "claims", "draft", "unit_key")
+    def __init__(self, drafts: Sequence[Draft]) -> None:
+        """Digest the claims of drafts."""
+        self.drafts = drafts
+        self.claims: list[Claim] = [
+            (campaign, claim_digest(key)) for draft in drafts for campaign, key in draft.claims
+        ]
+        self.places = [place for place, draft in enumerate(drafts) for _ in draft.claims]
+        """The place of the draft that makes each claim."""
+        self.unit_keys: list[UnitKey] = [
+            (draft.campaign, draft.unit, draft.unit_action)
+            for draft in drafts
+            if draft.unit_action is not None and draft.unit is not None
+        ]
 
-    def __init__(self, draft: Draft) -> None:
-        """Digest the claims of a draft."""
-        self.draft = draft
-        self.claims: list[Claim] = [(number, claim_digest(key)) for number, key in draft.claims]
-        self.unit_key: UnitKey | None = None
-        self.all_claims: list[Any] = self.claims
-        """What it claims: keys, and the action of a unit."""
-        if draft.unit_action is not None and draft.unit is not None:
-            self.unit_key = (draft.campaign, draft.unit, draft.unit_action)
-            self.all_claims = [*self.claims, self.unit_key]
+    @property
+    def are_rivals(self) -> bool:
+        """Whether two of them claim the same."""
+        return len({*self.claims, *self.unit_keys}) < len(self.claims) + len(self.unit_keys)
 
 
 class Group:
     """Drafts that are written together, all or none."""
 
     def __init__(
-        self, before: StreamRow, chain: Chain, seqs: Sequence[int], drafts: Sequence[Wanted]
+        self, before: StreamRow, chain: Chain, seqs: Sequence[int], wanted: Wanted
     ) -> None:
         """Stamp each draft, and link it to the ones before."""
         self.before = before
@@ -75,12 +83,12 @@ class Group:
         self._units: list[tuple[Any, ...]] = []
         self._personal: list[tuple[Any, ...]] = []
         self._claims = before.claims
-        self._add_records(seqs, [one.draft for one in drafts])
-        self._add_keys(seqs, drafts)
+        self._add_records(seqs, wanted.drafts)
+        self._add_keys(seqs, wanted)
         self.stream = before._replace(
             head=stamp(moment(seqs[-1]) + 1),
             last=seqs[-1],
-            records=before.records + len(drafts),
+            records=before.records + len(seqs),
             link=self.chain.link,
             claims=self._claims % CLAIMS_MODULUS,
         )
@@ -104,16 +112,15 @@ class Group:
         rows = zip(seqs, campaigns, abouts, events, strict=True)
         self.records = list(map(_new_record, rows))
 
-    def _add_keys(self, seqs: Sequence[int], drafts: Sequence[Wanted]) -> None:
+    def _add_keys(self, seqs: Sequence[int], wanted: Wanted) -> None:
         """Make the columns of what is claimed."""
-        self._key_places = [place for place, one in enumerate(drafts) for _ in one.claims]
-        claims = [claim for one in drafts for claim in one.claims]
-        self._key_campaigns = [campaign for campaign, _ in claims]
-        self._key_digests = [digest for _, digest in claims]
+        self._key_campaigns = [campaign for campaign, _ in wanted.claims]
+        self._key_digests = [digest for _, digest in wanted.claims]
+        self._key_places = wanted.places
         self._claims += sum(
             [
                 claim_number(campaign, digest, seqs[place])
-                for (campaign, digest), place in zip(claims, self._key_places, strict=True)
+                for (campaign, digest), place in zip(wanted.claims, wanted.places, strict=True)
             ]
         )
 
