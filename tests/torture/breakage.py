@@ -129,9 +129,8 @@ def _decide_early() -> None:
     write, send = Appending._write, OwnStream.send
 
     async def early(self: Appending, indices: list[int]) -> None:
-        whole = len(indices) == len(self._wanted)
-
         async def answering(own: OwnStream, group: Group) -> None:
+            whole = len(group.records) == len(self._drafts)
             records = iter(group.records)
             for job in self._jobs if whole else ():
                 if not job.done.done():

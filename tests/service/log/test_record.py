@@ -11,6 +11,7 @@ from foretell.service.log.errors import Damaged
 from foretell.service.log.record import (
     StoredRow,
     claim_number,
+    packed,
     personal_checksum,
     personal_is_sound,
     record_of,
@@ -67,6 +68,17 @@ def chain_of(count: int) -> tuple[list[StoredRow], list[KeptLink], bytes]:
     chain = Chain()
     kept = [link for link in map(chain.add, rows) if link is not None]
     return rows, kept, chain.link
+
+
+@pytest.mark.parametrize("before", [0, 1, LINK_EVERY - 1, LINK_EVERY])
+def test_many_records_are_linked_as_one_after_the_other(before: int) -> None:
+    rows, kept, end = chain_of(3 * LINK_EVERY)
+    chain = Chain()
+    found = [link for link in map(chain.add, rows[:before]) if link is not None]
+    rest = rows[before:]
+    found += chain.add_all([row.seq for row in rest], [packed(*row[:4]) for row in rest])
+    assert (found, chain.link, chain.seq) == (kept, end, rows[-1].seq)
+    assert chain.add_all([], []) == []
 
 
 @pytest.mark.parametrize("count", [0, 1, LINK_EVERY - 1, LINK_EVERY, 3 * LINK_EVERY + 5])

@@ -8,7 +8,7 @@ removed or cut off is found whenever records are read in order.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from foretell.service.log.errors import Damaged
@@ -71,9 +71,24 @@ class Chain:
         self._digest.update(packed_record)
         self.seq = seq
         self._since += 1
-        if self._since < LINK_EVERY:
-            return None
-        self.last = KeptLink(self.last.number + 1, seq, self._digest.digest())
+        return self._keep() if self._since == LINK_EVERY else None
+
+    def add_all(self, seqs: Sequence[int], packed_records: Sequence[bytes]) -> list[KeptLink]:
+        """Add records that are packed already; return the links that are to be kept."""
+        kept, added = [], 0
+        while added < len(seqs):
+            some = packed_records[added : added + LINK_EVERY - self._since]
+            added += len(some)
+            self._digest.update(b"".join(some))
+            self.seq = seqs[added - 1]
+            self._since += len(some)
+            if self._since == LINK_EVERY:
+                kept.append(self._keep())
+        return kept
+
+    def _keep(self) -> KeptLink:
+        """Keep the link of the last record, after which the chain goes on."""
+        self.last = KeptLink(self.last.number + 1, self.seq, self._digest.digest())
         self._since, self._digest = 0, _digest_after(self.last)
         return self.last
 

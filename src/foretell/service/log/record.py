@@ -7,6 +7,7 @@ a record and of all before it in its stream.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -18,12 +19,15 @@ from foretell.service.log.errors import Damaged
 from foretell.service.model.events import AnyEvent, Decided, Record, decode_event, encode_event
 
 _HEAD = struct.Struct(">QIQ")
+_pack_claim = _HEAD.pack
 _pack_head = struct.Struct(">QIQI").pack
 _new = tuple.__new__
 _SIGN = 0x80000000
 DIGEST_BYTES = 16
 KEY_BYTES = 12
 """Bytes of the digest under which a claim is stored."""
+_new_key_digest = blake2b(digest_size=KEY_BYTES).copy
+_new_claim_digest = blake2b(digest_size=7).copy
 UNREADABLE = (msgspec.MsgspecError, struct.error, TypeError, ValueError, AttributeError)
 """What reading a damaged value may raise: it may be of another type."""
 
@@ -57,6 +61,12 @@ def checksum_of(packed_record: bytes) -> int:
     return found - ((found & _SIGN) << 1)  # `_signed` without its call: this is for every record
 
 
+def checksums_of(packed_records: Sequence[bytes]) -> list[int]:
+    """Return the checksums of many records."""
+    unsigned = array("I", map(crc32, packed_records))
+    return array("i", unsigned.tobytes()).tolist()
+
+
 def record_of(row: Sequence[Any]) -> Record:
     """Return the record that was stored, or raise `Damaged` with its seq."""
     return next(records_of((row,)))
@@ -82,12 +92,16 @@ def records_of(rows: Iterable[Sequence[Any]]) -> Iterator[Record]:
 
 def claim_digest(key: bytes) -> bytes:
     """Return the digest under which the key of a claim is stored, however long the key is."""
-    return blake2b(key, digest_size=KEY_BYTES).digest()
+    digest = _new_key_digest()
+    digest.update(key)
+    return digest.digest()
 
 
 def claim_number(campaign: int, key: bytes, seq: int) -> int:
     """Return a number for a claim: the sum of all of them shows that none was changed."""
-    return int.from_bytes(blake2b(_HEAD.pack(seq, campaign, 0) + key, digest_size=7).digest())
+    digest = _new_claim_digest()
+    digest.update(_pack_claim(seq, campaign, 0) + key)
+    return int.from_bytes(digest.digest(), "big")
 
 
 def state_digest(campaign: int, position: int, version: str, body: bytes) -> bytes:

@@ -126,25 +126,47 @@ def test_a_log_from_before_partitions_is_brought_up_to_date_by_two_at_once(empty
     asyncio.run(law(records))
 
 
-def test_a_log_whose_groups_were_written_otherwise_is_brought_up_to_date(empty: str) -> None:
-    """The function of the version before takes other arguments, and is there no more."""
+PARTED_KEYS = """
+ALTER TABLE foretell.keys RENAME TO keys_whole;
+CREATE TABLE foretell.keys (
+  campaign bigint NOT NULL, key bytea NOT NULL, seq bigint NOT NULL,
+  CONSTRAINT keys_parted_pkey PRIMARY KEY (campaign, key)
+) PARTITION BY HASH (key);
+CREATE TABLE foretell.keys_0 PARTITION OF foretell.keys FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE foretell.keys_1 PARTITION OF foretell.keys FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO foretell.keys SELECT * FROM foretell.keys_whole;
+DROP TABLE foretell.keys_whole;
+ALTER INDEX foretell.keys_parted_pkey RENAME TO keys_pkey;
+"""
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_log_whose_groups_were_written_otherwise_is_brought_up_to_date(
+    empty: str, version: int
+) -> None:
+    """Keys were in partitions, and the function takes other arguments: both are there no more."""
 
     async def law() -> None:
         log = await PostgresLog.open(empty)
+        await accepted(log, *(feedback(1, 1, f"e{n}") for n in range(20)))
         await log.close()
         connection = await asyncpg.connect(empty)
+        await connection.execute(PARTED_KEYS)
         await connection.execute("DROP FUNCTION foretell.append")
         await connection.execute(
             "CREATE FUNCTION foretell.append(integer) RETURNS text LANGUAGE sql AS $$SELECT ''$$"
         )
-        await write_settings(connection, schema=3)
+        await write_settings(connection, schema=version)
         log = await PostgresLog.open(empty)
         await accepted(log, feedback(1, 1, "new"))
-        (repeated,) = await log.append([feedback(1, 1, "new")])
-        assert isinstance(repeated, Duplicate)
+        for repeated in await log.append([feedback(1, 1, name) for name in ("new", "e7")]):
+            assert isinstance(repeated, Duplicate)
+        assert log.check() == (21, 0, [])
         await log.close()
         named = "proname = 'append' AND pronamespace = 'foretell'::regnamespace"
         assert await connection.fetchval(f"SELECT count(*) FROM pg_proc WHERE {named}") == 1  # noqa: S608
+        named = "relname ~ '^keys_[0-9]' AND relnamespace = 'foretell'::regnamespace"
+        assert await connection.fetchval(f"SELECT count(*) FROM pg_class WHERE {named}") == 0  # noqa: S608
         await connection.close()
 
     asyncio.run(law())

@@ -94,6 +94,28 @@ def test_what_two_processes_claim_one_of_them_gets_and_both_answer_alike(dsn: st
     asyncio.run(law())
 
 
+def test_a_seq_that_is_given_twice_is_an_error_and_no_claim_that_was_made_before(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def law() -> None:
+        log = await PostgresLog.open(dsn)
+        try:
+            (record,) = await accepted(log, feedback(1, 5 << 20, "e1"))
+            again = range(record.seq, record.seq + 1)
+            monkeypatch.setattr(log.writer.own.stamps, "begin", lambda _: again)
+            async with asyncio.timeout(20):
+                with pytest.raises(LogClosed, match=r"violates unique constraint .*events"):
+                    await log.append([feedback(1, 5 << 20, "e2")])
+            monkeypatch.undo()
+            await open_again(log)
+            await accepted(log, feedback(1, 5 << 20, "e2"))
+            assert log.check() == (2, 0, [])
+        finally:
+            await log.abandon()  # one that took it for a claim would send it again and again
+
+    asyncio.run(law())
+
+
 def test_the_nth_action_of_a_unit_is_given_by_one_process(dsn: str) -> None:
     async def law() -> None:
         async with opened(dsn, dsn) as logs:

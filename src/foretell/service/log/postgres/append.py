@@ -7,7 +7,9 @@ take one statement.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
 
 from foretell.service.log.errors import Damaged
 from foretell.service.log.postgres.claimed import EarlierClaims
@@ -15,10 +17,13 @@ from foretell.service.log.postgres.group import Group, Wanted
 from foretell.service.log.postgres.own_stream import ClaimedBefore, OwnStream
 from foretell.service.log.postgres.writer import WriteJob
 from foretell.service.log.protocol import Accepted, Written
-from foretell.service.model.events import SLOTS, Decided
+from foretell.service.model.events import SLOTS, Record
 
 CLOSE = 1_000_000 * SLOTS
 """Feedback is stamped after its decision, where another's clock was ahead by less: a second."""
+
+_accepted: Callable[[tuple[Record]], Accepted] = partial(tuple.__new__, Accepted)
+"""Makes an answer without the call of its type: this is for every record."""
 
 
 class Appending:
@@ -28,17 +33,17 @@ class Appending:
         """Begin with nothing answered."""
         self._own = own
         self._jobs = jobs
-        self._wanted = [Wanted(draft) for job in jobs for draft in job.drafts]
-        self._results: list[Written | Damaged | None] = [None] * len(self._wanted)
+        self._drafts = [draft for job in jobs for draft in job.drafts]
+        self._results: list[Written | Damaged | None] = [None] * len(self._drafts)
         self._earlier = EarlierClaims({}, {})
 
     async def run(self) -> None:
         """Write all that can be written, and answer every call."""
         while open_ones := [n for n, found in enumerate(self._results) if found is None]:
-            await self._write(self._without_rivals(open_ones))
+            await self._write(open_ones)
         results = iter(self._results)
         for job in self._jobs:
-            answer = [next(results) for _ in job.drafts]
+            answer = list(islice(results, len(job.drafts)))
             damage = next((one for one in answer if isinstance(one, Damaged)), None)
             if job.done.done():
                 continue
@@ -47,41 +52,44 @@ class Appending:
             else:
                 job.done.set_exception(damage)
 
+    def _wanted(self, indices: list[int]) -> Wanted:
+        return Wanted([self._drafts[index] for index in indices])
+
     def _without_rivals(self, indices: list[int]) -> list[int]:
         """Return the drafts that claim what no earlier one of them claims."""
-        claims_of_all = [claim for index in indices for claim in self._wanted[index].all_claims]
-        if len(set(claims_of_all)) == len(claims_of_all):
-            return indices  # as nearly always
         claimed: set[object] = set()
         found = []
         for index in indices:
-            claims = self._wanted[index].all_claims
+            wanted = self._wanted([index])
+            claims = {*wanted.claims, *wanted.unit_keys}
             if claimed.isdisjoint(claims):
                 found.append(index)
-                claimed.update(claims)
+                claimed |= claims
         return found
 
     async def _write(self, indices: list[int]) -> None:
         """Write some drafts, and answer those that have lost."""
-        stamps, wanted = self._own.stamps, self._wanted
+        wanted = self._wanted(indices)
+        if wanted.are_rivals:
+            indices = self._without_rivals(indices)
+            wanted = self._wanted(indices)
+        stamps = self._own.stamps
         head = stamps.head()
-        for index in indices:
-            if 0 < wanted[index].draft.decision - head < CLOSE:
-                stamps.advance(wanted[index].draft.decision + 1)
+        for draft in wanted.drafts:
+            if 0 < draft.decision - head < CLOSE:
+                stamps.advance(draft.decision + 1)
                 head = stamps.head()
         seqs = stamps.begin(len(indices))
         try:
             while indices:
-                drafts = [wanted[index] for index in indices]
-                group = self._own.prepare(
-                    lambda stream, chain, some=drafts, given=seqs: Group(stream, chain, given, some)  # type: ignore[misc]
-                )
+                group = self._own.prepare(partial(Group, seqs=seqs, wanted=wanted))
                 try:
                     await self._own.send(group)
                     break
                 except ClaimedBefore:
-                    self._earlier = await EarlierClaims.find(self._own.connection, drafts)
+                    self._earlier = await EarlierClaims.find(self._own.connection, wanted)
                     indices = self._answer(indices)
+                    wanted = self._wanted(indices)
                     stamps.give_back(seqs[len(indices) :])
                     seqs = seqs[: len(indices)]
         finally:
@@ -90,21 +98,19 @@ class Appending:
             self._accept(indices, group)
 
     def _accept(self, indices: list[int], group: Group) -> None:
-        for index, record in zip(indices, group.records, strict=True):
-            self._results[index] = Accepted(record)
+        for index, accepted in zip(indices, map(_accepted, zip(group.records)), strict=True):
+            self._results[index] = accepted
         rivals = [n for n, found in enumerate(self._results) if found is None]
         if not rivals:
             return
         for index, record in zip(indices, group.records, strict=True):
-            event = record.event
-            action = event.action if isinstance(event, Decided) else None
-            self._earlier.add(self._wanted[index], record, action)
+            self._earlier.add(self._drafts[index], record)
         self._answer(rivals)
 
     def _answer(self, indices: list[int]) -> list[int]:
         """Answer the drafts whose claims are known to be made; return the others."""
         for index in indices:
-            self._results[index] = self._earlier.answer(self._wanted[index])
+            self._results[index] = self._earlier.answer(self._drafts[index])
         left = [index for index in indices if self._results[index] is None]
         return self._without_damaged(left)
 

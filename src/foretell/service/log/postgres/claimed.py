@@ -13,13 +13,14 @@ from foretell.service.log.postgres.rows import ONE_BY_ONE, PREFIXED, row_of
 from foretell.service.log.protocol import (
     Claim,
     ClaimedInArchive,
+    Draft,
     Duplicate,
     Taken,
     UnitAction,
     Written,
 )
 from foretell.service.log.record import record_of
-from foretell.service.model.events import Record
+from foretell.service.model.events import Decided, Record
 
 
 class EarlierClaims:
@@ -35,10 +36,8 @@ class EarlierClaims:
         self._units = units
 
     @classmethod
-    async def find(cls, connection: Any, drafts: Sequence[Wanted]) -> EarlierClaims:
+    async def find(cls, connection: Any, wanted: Wanted) -> EarlierClaims:
         """Look up all that some drafts claim."""
-        claims = [claim for one in drafts for claim in one.claims]
-        units = [one.unit_key for one in drafts if one.unit_key is not None]
         keys: dict[Claim, Record | Damaged | ClaimedInArchive] = {}
         archives: list[ArchivedRange] | None = None
         for row in await connection.fetch(
@@ -48,8 +47,8 @@ class EarlierClaims:
             f"AND keys.key = wanted.key {ONE_BY_ONE}) AS keys LEFT JOIN LATERAL ("
             f"SELECT * FROM foretell.events WHERE events.seq = keys.seq {ONE_BY_ONE}) AS events "
             "ON true",
-            [campaign for campaign, _ in claims],
-            [key for _, key in claims],
+            [campaign for campaign, _ in wanted.claims],
+            [key for _, key in wanted.claims],
         ):
             winner, columns = row["winner"], tuple(row)[3:]
             if columns[0] is None and archives is None:
@@ -63,31 +62,35 @@ class EarlierClaims:
             "SELECT units.* FROM unnest($1::bigint[], $2::bytea[], $3::integer[]) "
             "AS wanted (campaign, unit, n) JOIN foretell.units "
             "USING (campaign, unit, n)",
-            [campaign for campaign, _, _ in units],
-            [unit for _, unit, _ in units],
-            [n for _, _, n in units],
+            [campaign for campaign, _, _ in wanted.unit_keys],
+            [unit for _, unit, _ in wanted.unit_keys],
+            [n for _, _, n in wanted.unit_keys],
         ):
             campaign, unit, n, action, seq = row
             given[campaign, unit, n] = UnitAction(n, action, seq)
         return cls(keys, given)
 
-    def add(self, wanted: Wanted, written: Record, action: int | None) -> None:
+    def add(self, draft: Draft, written: Record) -> None:
         """Take note of a draft that was written."""
+        wanted, event = Wanted([draft]), written.event
         for claim in wanted.claims:
             self._keys[claim] = written
-        if wanted.unit_key is not None and action is not None:
-            self._units[wanted.unit_key] = UnitAction(wanted.unit_key[2], action, written.seq)
+        for unit_key in wanted.unit_keys:
+            if isinstance(event, Decided):
+                self._units[unit_key] = UnitAction(unit_key[2], event.action, written.seq)
 
-    def answer(self, wanted: Wanted) -> Written | Damaged | None:
+    def answer(self, draft: Draft) -> Written | Damaged | None:
         """Return what a draft is answered, if something that it claims was claimed before."""
+        wanted = Wanted([draft])
         for claim in wanted.claims:
             earlier = self._keys.get(claim)
             if isinstance(earlier, (Damaged, ClaimedInArchive)):
                 return earlier
             if earlier is not None:
                 return Duplicate(earlier)
-        if wanted.unit_key is not None and wanted.unit_key in self._units:
-            return Taken(self._units[wanted.unit_key])
+        for unit_key in wanted.unit_keys:
+            if unit_key in self._units:
+                return Taken(self._units[unit_key])
         return None
 
 

@@ -17,7 +17,10 @@ from foretell.service.log.postgres.settings import read_settings, write_settings
 
 MIGRATIONS: Final = tuple(
     Path(__file__).with_name(name).read_text("utf-8")
-    for name in ("schema.sql", "partitions.sql", "live_states.sql", "append.sql")
+    for name in (
+        *("schema.sql", "partitions.sql", "live_states.sql", "version_4.sql"),
+        *("keys.sql", "append.sql"),
+    )
 )
 """What makes each version of the schema from the one before; the first makes it from nothing."""
 OLDEST_SERVER = 14

@@ -46,7 +46,7 @@ RESOLVE_SECONDS = 1.0
 TOO_EARLY_SECONDS = 0.01
 """Seconds after which a statement is sent again whose stamps the clock has not reached."""
 CLAIMS = ("keys", "units")
-"""How the names of the tables begin where what was claimed before is found a second time."""
+"""The tables in which what was claimed before is found a second time."""
 _MOVE = (
     "SELECT foretell.move_head($1, $2, $3, $4, $5, $6, $7, $8, $9, 0) AS moved, "
     f"{WALL_CLOCK} AS wall"
@@ -142,7 +142,7 @@ class OwnStream:
                     break
                 continue
             except asyncpg.UniqueViolationError as error:
-                if error.table_name.startswith(CLAIMS):
+                if error.table_name in CLAIMS:
                     raise ClaimedBefore from None
                 raise
             self.contact = sent
