@@ -21,7 +21,6 @@ import asyncpg
 
 from benchmarks.live_server import (
     KEY,
-    TURNS,
     Load,
     Server,
     create_campaign,
@@ -34,7 +33,7 @@ from benchmarks.postgres_process import PostgresProcess, postgres_process
 
 KEYS = 1_000_000
 RECORDS = 20_000
-WRITER_TURNS = 3
+FEW_TURNS = 3
 BATCH = 250
 EVENTS = 4_000
 PACE = 20
@@ -93,7 +92,7 @@ def _writers(result: BenchmarkResult, server: PostgresProcess) -> None:
     for writers in (1, 2):
         turns = [
             {kind: _write(server, kind, writers) for kind in ("bare", "write")}
-            for _ in range(WRITER_TURNS)
+            for _ in range(FEW_TURNS)
         ]
         named = f"{writers} writer{'s' * (writers > 1)}, {BATCH} a batch"
         for part, target in (("PostgreSQL", 30), ("the writer", 15)):
@@ -165,7 +164,7 @@ async def _clear(dsn: str) -> None:
 def _latency(result: BenchmarkResult, on_file: Server, decider: Server) -> None:
     asked = {"kind": "open", "connections": 1, "rate": PACE, "seconds": 5.0}
     taken: dict[str, list[list[float]]] = {"file": [], "PostgreSQL": []}
-    for _ in range(TURNS):
+    for _ in range(FEW_TURNS):
         for name, server in (("file", on_file), ("PostgreSQL", decider)):
             job = {**asked, "port": server.port, "path": decide_path("small")}
             taken[name].append(statistics.quantiles(load(job).found, n=100))
