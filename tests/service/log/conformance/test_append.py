@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from foretell.service.log.protocol import Log
+import asyncio
+
+from foretell.service.log.memory import MemoryLog
+from foretell.service.log.protocol import Draft, Log
 from foretell.service.model.events import Record
 from tests.service.log.engines import (
     ADMIN,
@@ -65,5 +68,18 @@ def test_records_are_read_between_two_seqs_both_excluded(engine: Engine) -> None
             found = await log.records(seqs[first], seqs[last], 1000)
             assert [record.seq for record in found] == seqs[first + 1 : last]
         assert len(await log.records(seqs[100], seqs[200], 7)) == 7
+
+    run(engine, law)
+
+
+def test_a_log_is_busy_while_it_writes(engine: Engine) -> None:
+    async def law(log: Log) -> None:
+        assert not log.busy
+        writing = asyncio.create_task(log.append([Draft(1, decided(1))]))
+        while not writing.done() and not log.busy:  # noqa: ASYNC110  (it is no event)
+            await asyncio.sleep(0)
+        assert log.busy or isinstance(log, MemoryLog), "that waits for nothing"
+        await writing
+        assert not log.busy
 
     run(engine, law)
