@@ -128,7 +128,7 @@ async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) ->
     unknown: dict[int, tuple[ActiveCampaign, set[int]]] = {}
     for some in in_pieces(feedback):
         for token, active, _, _ in some:
-            if not active.campaign.knows(token.number):
+            if not active.campaign.holds(token.number):
                 unknown.setdefault(active.number, (active, set()))[1].add(token.number)
         await turns.pause()
     missing: set[int] = set()
@@ -137,7 +137,9 @@ async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) ->
         for first in range(0, len(numbers), DECISIONS_PER_READ):
             read = numbers[first : first + DECISIONS_PER_READ]
             if active.folding:
-                missing |= set(read) - (await log.decided(active.number, read)).keys()
+                found = (await log.decided(active.number, read)).keys()
+                active.campaign.cache.note_stored(found)
+                missing |= set(read) - found
             else:  # nobody else brings them to hand here, and receipts say what they come to
                 missing |= set(read) - await _learned(active, read, log)
             await turns.pause()

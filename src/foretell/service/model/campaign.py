@@ -25,6 +25,7 @@ from foretell.service.model.decision_cache import DecisionCache
 from foretell.service.model.delivered import delivered_once, unread, was_read
 from foretell.service.model.digest import LogProgress, digest_of
 from foretell.service.model.events import (
+    OBSERVED,
     SLOTS,
     CampaignConfig,
     Configured,
@@ -129,13 +130,39 @@ class Campaign(Learner):
             for stage in self.tracked
             if self.cursors[stage] < self.decided and self._at_cursor(stage) is None
         )
-        about = record is not None and isinstance(record.event, Feedback)
-        numbers = (record.decision,) if record and about and not self.knows(record.decision) else ()
+        numbers = (record.decision,) if record is not None and self.lacks(record) else ()
         return Needs(numbers, after) if after or numbers else NOTHING
 
     def knows(self, number: int) -> bool:
         """Return whether a decision is at hand."""
         return self._at_hand(number) is not None
+
+    def holds(self, number: int) -> bool:
+        """Return whether a decision is at hand, or else known to be in the log."""
+        return self.knows(number) or self.cache.is_stored(number)
+
+    def lacks(self, record: Record) -> bool:
+        """Return whether a record is feedback about a decision that must be at hand, and is not."""
+        event = record.event
+        return (
+            isinstance(event, Feedback)
+            and not self.knows(record.decision)
+            and not self._is_early_signal(record, event)
+        )
+
+    def _is_early_signal(self, record: Record, event: Feedback) -> bool:
+        """Return whether all that a record changes is how many signals have come.
+
+        That is so of a signal about a decision that is in the log, while its first window is open.
+        """
+        return (
+            event.verb_index == OBSERVED
+            and event.stage < len(self.rules.stages) - 1
+            and self._unseen is not None
+            and self.rules.stages[0].waits
+            and self.passed[0] < record.decision < record.seq
+            and self.cache.is_stored(record.decision)
+        )
 
     def parked_about(self, number: int) -> int | None:
         """Return how much is parked about a decision; None for one that is not at hand."""
@@ -245,7 +272,12 @@ class Campaign(Learner):
         event, running = record.event, self._at_hand(record.decision)
         assert isinstance(event, Feedback)  # noqa: S101  (apply has asked)
         if running is None:
-            self.counters.count("parked")
+            if self._is_early_signal(record, event):
+                self.count_feedback(record, event)
+                if record.recorded_at >= self.rules.due(event.stage, moment(record.decision)):
+                    self.counters.count("late")
+            else:
+                self.counters.count("parked")
             return
         before = self._known(running)
         unmatched, was_void = running.reward.unmatched, running.void
