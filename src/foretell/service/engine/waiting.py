@@ -124,24 +124,32 @@ class Waiting:
 
 
 async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) -> set[int]:
-    """Return the decisions that the log does not hold, as after a backup was restored."""
-    unknown: dict[int, tuple[ActiveCampaign, set[int]]] = {}
+    """Return the decisions that the log does not hold, as after a backup was restored.
+
+    Those are brought to hand whose rewards a receipt adds up, where the fold does not do so.
+    """
+    unknown: dict[tuple[int, bool], tuple[ActiveCampaign, set[int]]] = {}
     for some in in_pieces(feedback):
-        for token, active, _, _ in some:
-            if not active.campaign.holds(token.number):
-                unknown.setdefault(active.number, (active, set()))[1].add(token.number)
+        for (*_, number), active, event, _ in some:
+            campaign = active.campaign
+            if not campaign.knows(number):
+                whole = not active.folding or (
+                    event.stage > 0 and number in campaign.cache.rewarded
+                )
+                if whole or number not in campaign.cache.stored:
+                    unknown.setdefault((active.number, whole), (active, set()))[1].add(number)
         await turns.pause()
     missing: set[int] = set()
-    for active, decisions in unknown.values():
+    for (_, whole), (active, decisions) in unknown.items():
         numbers = sorted(decisions)
         for first in range(0, len(numbers), DECISIONS_PER_READ):
             read = numbers[first : first + DECISIONS_PER_READ]
-            if active.folding:
-                found = (await log.decided(active.number, read)).keys()
-                active.campaign.cache.note_stored(found)
-                missing |= set(read) - found
-            else:  # nobody else brings them to hand here, and receipts say what they come to
-                missing |= set(read) - await _learned(active, read, log)
+            if whole:
+                found = await _learned(active, read, log)
+            else:
+                found = set(await log.decided(active.number, read))
+                active.campaign.cache.stored.add(found)
+            missing |= set(read) - found
             await turns.pause()
     return missing
 

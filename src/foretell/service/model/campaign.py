@@ -137,31 +137,28 @@ class Campaign(Learner):
         """Return whether a decision is at hand."""
         return self._at_hand(number) is not None
 
-    def holds(self, number: int) -> bool:
-        """Return whether a decision is at hand, or else known to be in the log."""
-        return self.knows(number) or self.cache.is_stored(number)
-
     def lacks(self, record: Record) -> bool:
         """Return whether a record is feedback about a decision that must be at hand, and is not."""
         event = record.event
         return (
             isinstance(event, Feedback)
             and not self.knows(record.decision)
-            and not self._is_early_signal(record, event)
+            and not self._only_counts(record, event)
         )
 
-    def _is_early_signal(self, record: Record, event: Feedback) -> bool:
-        """Return whether all that a record changes is how many signals have come.
+    def _only_counts(self, record: Record, event: Feedback) -> bool:
+        """Return whether all that a record changes is how many signals or rewards have come.
 
-        That is so of a signal about a decision that is in the log, while its first window is open.
+        That is so while the first window of its decision is open: nothing of it is settled. The
+        decision must be in the log, and no correction may wait for the reward.
         """
         return (
             event.verb_index == OBSERVED
-            and event.stage < len(self.rules.stages) - 1
             and self._unseen is not None
             and self.rules.stages[0].waits
             and self.passed[0] < record.decision < record.seq
-            and self.cache.is_stored(record.decision)
+            and record.decision in self.cache.stored
+            and (event.stage < len(self.rules.stages) - 1 or not self.counters.parked)
         )
 
     def parked_about(self, number: int) -> int | None:
@@ -272,12 +269,7 @@ class Campaign(Learner):
         event, running = record.event, self._at_hand(record.decision)
         assert isinstance(event, Feedback)  # noqa: S101  (apply has asked)
         if running is None:
-            if self._is_early_signal(record, event):
-                self.count_feedback(record, event)
-                if record.recorded_at >= self.rules.due(event.stage, moment(record.decision)):
-                    self.counters.count("late")
-            else:
-                self.counters.count("parked")
+            self._take_unseen(record, event)
             return
         before = self._known(running)
         unmatched, was_void = running.reward.unmatched, running.void
@@ -292,6 +284,17 @@ class Campaign(Learner):
             self.counters.count("parked", running.reward.unmatched - unmatched)
         if running.is_late(record):
             self.counters.count("late")
+
+    def _take_unseen(self, record: Record, event: Feedback) -> None:
+        """Take in feedback about a decision that is not at hand."""
+        if not self._only_counts(record, event):
+            self.counters.count("parked")
+            return
+        self.count_feedback(record, event)
+        if record.recorded_at >= self.rules.due(event.stage, moment(record.decision)):
+            self.counters.count("late")
+        if event.stage == len(self.rules.stages) - 1:
+            self.cache.rewarded.add((record.decision,))
 
     def _known(self, running: Running) -> _View:
         """Return a decision as it was last seen: nothing has changed it since then."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 
 from foretell.errors import InvalidInput
+from foretell.service.model.recent_numbers import RecentNumbers
 from foretell.service.model.running import Running
 
 MAX_DECISIONS = 4096
 """Decisions that a campaign has at hand: 3 MB. One that is open for longer is read again for each
 of its windows, which takes as long as to fold it."""
-MAX_STORED = 16_384
-"""Numbers of decisions that are known to be in the log, twice: at most 3 MB."""
 DECISIONS_PER_READ = 64
 """Decisions that are read at a time for the windows of a stage that may be due."""
 
@@ -33,8 +31,10 @@ class DecisionCache:
             )
         self._by_number: OrderedDict[int, Running] = OrderedDict()
         self._by_rank: dict[int, Running] = {}
-        self._stored: set[int] = set()
-        self._stored_before: set[int] = set()
+        self.stored = RecentNumbers()
+        """Decisions that the log is known to hold, although they are not at hand."""
+        self.rewarded = RecentNumbers()
+        """Those of them whose last reward was counted without reading them."""
 
     def add(self, running: Running) -> Running:
         """Keep an outcome, unless the decision is at hand already; return the one that is kept."""
@@ -45,20 +45,8 @@ class DecisionCache:
         if len(self._by_number) > MAX_DECISIONS:
             number, oldest = self._by_number.popitem(last=False)
             del self._by_rank[oldest.rank]
-            self.note_stored((number,))
+            self.stored.add((number,))
         return running
-
-    def note_stored(self, numbers: Iterable[int]) -> None:
-        """Remember for a while that the log holds some decisions, which need not be at hand."""
-        self._stored.update(numbers)
-        if len(self._stored) > MAX_STORED:
-            self._stored_before, self._stored = self._stored, set()
-
-    def is_stored(self, number: int) -> bool:
-        """Return whether the log is known to hold a decision; False: it may hold it."""
-        return (
-            number in self._by_number or number in self._stored or number in self._stored_before
-        )
 
     def find(self, number: int) -> Running | None:
         """Return the outcome of a decision."""
