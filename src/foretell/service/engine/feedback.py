@@ -112,7 +112,7 @@ class FeedbackIntake:
         try:
             event = feedback_event(report, active, token.number, self.runtime.latest)
             due = active.campaign.rules.due(event.stage, moment(token.number))
-            return AboutDecision(token, active, event, due)
+            return AboutDecision(token.number, active, event, due)
         except RequestProblem:
             active.count("rejected")
             active.verdicts["rejected"] += 1

@@ -15,7 +15,7 @@ from foretell.service.model.feedback import clipped_sentence, same_report, why_p
 
 def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Receipt:
     """Return what became of one of the events, which was written or is a duplicate."""
-    token, active, event, due = waiting.feedback[index]
+    number, active, event, due = waiting.feedback[index]
     if not isinstance(written, Accepted):
         return _receipt_again(waiting.feedback[index], written)
     if waiting.parked[index]:
@@ -24,7 +24,7 @@ def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Recei
         return protocol.Receipt("parked", event.event_id, why_parked(event, known))
     record = written.record
     late = event.verb_index != VOID and record.recorded_at >= due
-    if late or token.number in waiting.archived:
+    if late or number in waiting.archived:
         receipt = protocol.Receipt("late", event.event_id)
     else:
         receipt = protocol.Receipt("accepted", event.event_id)
@@ -36,11 +36,11 @@ def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Recei
 
 def _receipt_again(about: AboutDecision, written: Written) -> protocol.Receipt:
     """Return what became of an event whose id was used before."""
-    token, active, event, _ = about
+    number, active, event, _ = about
     if isinstance(written, Duplicate):
         earlier = written.earlier
         _refuse_other_event(event.event_id, earlier)
-        if earlier.decision != token.number or not same_report(earlier.event, event):
+        if earlier.decision != number or not same_report(earlier.event, event):
             active.count("rejected")
             return protocol.Receipt(
                 "rejected",

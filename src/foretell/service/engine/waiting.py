@@ -13,7 +13,6 @@ from foretell.service.log.protocol import Accepted, Draft, Log, LogReader, Writt
 from foretell.service.model import parking
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decision_cache import DECISIONS_PER_READ
-from foretell.service.model.decision_id import Token
 from foretell.service.model.errors import Conflict, RequestProblem
 from foretell.service.model.events import OBSERVED, Feedback, Record
 from foretell.service.model.running import Running
@@ -22,7 +21,8 @@ from foretell.service.model.running import Running
 class AboutDecision(NamedTuple):
     """Feedback, and the decision that it is about."""
 
-    token: Token
+    number: int
+    """That of the decision."""
     active: ActiveCampaign
     event: Feedback
     due: int
@@ -30,8 +30,10 @@ class AboutDecision(NamedTuple):
 
     def draft(self) -> Draft:
         """Return the record to be written."""
-        number, event = self.active.number, self.event
-        return Draft(number, event, self.token.number, ((number, event_key(event.event_id)),))
+        decision, active, event, _ = self
+        return Draft(
+            active.number, event, decision, ((active.number, event_key(event.event_id)),)
+        )
 
 
 def event_key(event_id: str) -> bytes:
@@ -61,12 +63,12 @@ class Waiting:
         self.targets = targets
         """For each correction, what it corrects."""
         self.parked = [
-            one.token.number not in archived
+            number not in archived
             and (
-                one.token.number in missing
-                or (one.event.target is not None and not _is_reward_of(target, one.token.number))
+                number in missing
+                or (event.target is not None and not _is_reward_of(target, number))
             )
-            for one, target in zip(feedback, targets, strict=True)
+            for (number, _, event, _), target in zip(feedback, targets, strict=True)
         ]
         self.full: dict[int, RequestProblem] = {}
         """The events for which there is no place, by their index."""
@@ -83,9 +85,9 @@ class Waiting:
     async def take_places(self, log: Log) -> None:
         """Take a place for each event that is parked and is not in the log already."""
         read: dict[int, int] = {}
-        for index, (token, active, *_) in enumerate(self.feedback):
+        for index, (number, active, *_) in enumerate(self.feedback):
             if self.parked[index]:
-                number, places = token.number, active.parking
+                places = active.parking
                 try:
                     places.check_campaign(active.campaign)
                     about = active.campaign.parked_about(number)
@@ -118,9 +120,9 @@ class Waiting:
     def settle(self, written: Sequence[Written | None]) -> None:
         """Note which of the events with a place were written."""
         for index in self._taken:
-            result, (token, active, *_) = written[index], self.feedback[index]
+            result, (number, active, *_) = written[index], self.feedback[index]
             seq = result.record.seq if isinstance(result, Accepted) else None
-            active.parking.settle(token.number, seq)
+            active.parking.settle(number, seq)
 
 
 async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) -> set[int]:
@@ -130,14 +132,11 @@ async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) ->
     """
     unknown: dict[tuple[int, bool], tuple[ActiveCampaign, set[int]]] = {}
     for some in in_pieces(feedback):
-        for (*_, number), active, event, _ in some:
-            campaign = active.campaign
-            if not campaign.knows(number):
-                whole = not active.folding or (
-                    event.stage > 0 and number in campaign.cache.rewarded
-                )
-                if whole or number not in campaign.cache.stored:
-                    unknown.setdefault((active.number, whole), (active, set()))[1].add(number)
+        for number, active, event, _ in some:
+            cache = active.campaign.cache
+            whole = not active.folding or (event.stage > 0 and number in cache.rewarded)
+            if (whole or number not in cache.stored) and not active.campaign.knows(number):
+                unknown.setdefault((active.number, whole), (active, set()))[1].add(number)
         await turns.pause()
     missing: set[int] = set()
     for (_, whole), (active, decisions) in unknown.items():
@@ -181,9 +180,9 @@ async def _targets(feedback: Sequence[AboutDecision], log: Log) -> list[Record |
     if not wanted:
         return [None] * len(feedback)
     known = {number: await log.by_key(number, sorted(keys)) for number, keys in wanted.items()}
-    for token, active, event, _ in feedback:
+    for number, active, event, _ in feedback:
         if event.target is None and active.number in known:
-            together = Record(0, active.number, token.number, event)
+            together = Record(0, active.number, number, event)
             known[active.number].setdefault(event_key(event.event_id), together)
     return [
         None if event.target is None else known[active.number].get(event_key(event.target))

@@ -40,7 +40,7 @@ from foretell.service.model.learner import Learner
 from foretell.service.model.open_reward import OpenReward, open_reward
 from foretell.service.model.outcome import Closed, Outcome, Rules
 from foretell.service.model.refit_columns import RefitColumns
-from foretell.service.model.reward_total import RewardTotal
+from foretell.service.model.reward_total import NO_REWARDS
 from foretell.service.model.running import LastRefit, Running
 
 FOLD_VERSION = 8
@@ -174,8 +174,7 @@ class Campaign(Learner):
         running = self._at_hand(record.decision)
         if running is not None and running.void:
             return None
-        known = None if running is None else running.reward
-        total = (known if isinstance(known, RewardTotal) else RewardTotal()).total_with(record)
+        total = (NO_REWARDS if running is None else running.reward).total_with(record)
         return total if self.outside(total) else None
 
     def close_windows(self, until: int, known: Iterable[DecisionRecords] = ()) -> bool:
