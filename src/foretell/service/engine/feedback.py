@@ -127,7 +127,7 @@ class FeedbackIntake:
         waiting = await Waiting.find(feedback, log, turns)
         written: list[Written | None] = [None] * len(feedback)
         try:
-            if any(waiting.parked):
+            if waiting.parked:
                 await waiting.take_places(log)
             going = [index for index in range(len(feedback)) if index not in waiting.full]
             drafts: list[Draft] = []

@@ -18,8 +18,8 @@ def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Recei
     number, active, event, due = waiting.feedback[index]
     if not isinstance(written, Accepted):
         return _receipt_again(waiting.feedback[index], written)
-    if waiting.parked[index]:
-        target = waiting.targets[index]
+    if index in waiting.parked:
+        target = waiting.targets.get(index)
         known = None if target is None else target.event
         return protocol.Receipt("parked", event.event_id, why_parked(event, known))
     record = written.record

@@ -49,7 +49,7 @@ class Waiting:
         feedback: Sequence[AboutDecision],
         missing: set[int],
         archived: set[int],
-        targets: list[Record | None],
+        targets: dict[int, Record | None],
     ) -> None:
         """Park what is about a decision that is missing, or corrects what is no reward of its.
 
@@ -61,15 +61,16 @@ class Waiting:
         self.archived = archived
         """The decisions that are archived."""
         self.targets = targets
-        """For each correction, what it corrects."""
-        self.parked = [
-            number not in archived
-            and (
-                number in missing
-                or (event.target is not None and not _is_reward_of(target, number))
-            )
-            for (number, _, event, _), target in zip(feedback, targets, strict=True)
-        ]
+        """For each correction, by its index, what it corrects."""
+        self.parked = {
+            index
+            for index, target in targets.items()
+            if feedback[index].number not in archived
+            and not _is_reward_of(target, feedback[index].number)
+        }
+        """The indices of the events that wait for something."""
+        if missing:
+            self.parked |= {index for index, one in enumerate(feedback) if one.number in missing}
         self.full: dict[int, RequestProblem] = {}
         """The events for which there is no place, by their index."""
         self._taken: list[int] = []
@@ -86,7 +87,7 @@ class Waiting:
         """Take a place for each event that is parked and is not in the log already."""
         read: dict[int, int] = {}
         for index, (number, active, *_) in enumerate(self.feedback):
-            if self.parked[index]:
+            if index in self.parked:
                 places = active.parking
                 try:
                     places.check_campaign(active.campaign)
@@ -171,23 +172,23 @@ async def _learned(active: ActiveCampaign, numbers: Sequence[int], log: Log) -> 
     return {one.number for one in found}
 
 
-async def _targets(feedback: Sequence[AboutDecision], log: Log) -> list[Record | None]:
+async def _targets(feedback: Sequence[AboutDecision], log: Log) -> dict[int, Record | None]:
     """Return for each correction what it corrects: in the log, or sent together with it."""
-    wanted: dict[int, set[bytes]] = {}
-    for _, active, event, _ in feedback:
+    targets: dict[int, tuple[int, bytes]] = {}
+    for index, (_, active, event, _) in enumerate(feedback):
         if event.target is not None:
-            wanted.setdefault(active.number, set()).add(event_key(event.target))
-    if not wanted:
-        return [None] * len(feedback)
+            targets[index] = active.number, event_key(event.target)
+    if not targets:
+        return {}
+    wanted: dict[int, set[bytes]] = {}
+    for campaign, key in targets.values():
+        wanted.setdefault(campaign, set()).add(key)
     known = {number: await log.by_key(number, sorted(keys)) for number, keys in wanted.items()}
     for number, active, event, _ in feedback:
         if event.target is None and active.number in known:
             together = Record(0, active.number, number, event)
             known[active.number].setdefault(event_key(event.event_id), together)
-    return [
-        None if event.target is None else known[active.number].get(event_key(event.target))
-        for _, active, event, _ in feedback
-    ]
+    return {index: known[campaign].get(key) for index, (campaign, key) in targets.items()}
 
 
 async def _count_parked(active: ActiveCampaign, number: int, log: Log) -> int:
