@@ -6,7 +6,9 @@ Feedback that waits is parked, and takes a place of those there are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import Self
+
+from msgspec import Struct
 
 from foretell.service.engine.turns import Turns, in_pieces
 from foretell.service.log.protocol import Accepted, Draft, Log, LogReader, Written
@@ -18,7 +20,7 @@ from foretell.service.model.events import OBSERVED, Feedback, Record
 from foretell.service.model.running import Running
 
 
-class AboutDecision(NamedTuple):
+class AboutDecision(Struct, frozen=True, gc=False):
     """Feedback, and the decision that it is about."""
 
     number: int
@@ -30,10 +32,8 @@ class AboutDecision(NamedTuple):
 
     def draft(self) -> Draft:
         """Return the record to be written."""
-        decision, active, event, _ = self
-        return Draft(
-            active.number, event, decision, ((active.number, event_key(event.event_id)),)
-        )
+        campaign, event = self.active.number, self.event
+        return Draft(campaign, event, self.number, ((campaign, event_key(event.event_id)),))
 
 
 def event_key(event_id: str) -> bytes:
@@ -86,9 +86,9 @@ class Waiting:
     async def take_places(self, log: Log) -> None:
         """Take a place for each event that is parked and is not in the log already."""
         read: dict[int, int] = {}
-        for index, (number, active, *_) in enumerate(self.feedback):
+        for index, one in enumerate(self.feedback):
             if index in self.parked:
-                places = active.parking
+                number, active, places = one.number, one.active, one.active.parking
                 try:
                     places.check_campaign(active.campaign)
                     about = active.campaign.parked_about(number)
@@ -108,22 +108,22 @@ class Waiting:
         """Refuse no event that is in the log: sent again, it takes no place."""
         wanted: dict[int, set[bytes]] = {}
         for index in self.full:
-            _, active, event, _ = self.feedback[index]
-            wanted.setdefault(active.number, set()).add(event_key(event.event_id))
+            one = self.feedback[index]
+            wanted.setdefault(one.active.number, set()).add(event_key(one.event.event_id))
         known = {number: await log.by_key(number, sorted(keys)) for number, keys in wanted.items()}
         for index in list(self.full):
-            _, active, event, _ = self.feedback[index]
-            if event_key(event.event_id) in known[active.number]:
+            one = self.feedback[index]
+            if event_key(one.event.event_id) in known[one.active.number]:
                 del self.full[index]
             else:
-                active.count("rejected")
+                one.active.count("rejected")
 
     def settle(self, written: Sequence[Written | None]) -> None:
         """Note which of the events with a place were written."""
         for index in self._taken:
-            result, (number, active, *_) = written[index], self.feedback[index]
+            result, one = written[index], self.feedback[index]
             seq = result.record.seq if isinstance(result, Accepted) else None
-            active.parking.settle(number, seq)
+            one.active.parking.settle(one.number, seq)
 
 
 async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) -> set[int]:
@@ -133,9 +133,10 @@ async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) ->
     """
     unknown: dict[tuple[int, bool], tuple[ActiveCampaign, set[int]]] = {}
     for some in in_pieces(feedback):
-        for number, active, event, _ in some:
+        for one in some:
+            number, active = one.number, one.active
             cache = active.campaign.cache
-            whole = not active.folding or (event.stage > 0 and number in cache.rewarded)
+            whole = not active.folding or (one.event.stage > 0 and number in cache.rewarded)
             if (whole or number not in cache.stored) and not active.campaign.knows(number):
                 unknown.setdefault((active.number, whole), (active, set()))[1].add(number)
         await turns.pause()
@@ -175,19 +176,20 @@ async def _learned(active: ActiveCampaign, numbers: Sequence[int], log: Log) -> 
 async def _targets(feedback: Sequence[AboutDecision], log: Log) -> dict[int, Record | None]:
     """Return for each correction what it corrects: in the log, or sent together with it."""
     targets: dict[int, tuple[int, bytes]] = {}
-    for index, (_, active, event, _) in enumerate(feedback):
-        if event.target is not None:
-            targets[index] = active.number, event_key(event.target)
+    for index, one in enumerate(feedback):
+        if one.event.target is not None:
+            targets[index] = one.active.number, event_key(one.event.target)
     if not targets:
         return {}
     wanted: dict[int, set[bytes]] = {}
     for campaign, key in targets.values():
         wanted.setdefault(campaign, set()).add(key)
     known = {number: await log.by_key(number, sorted(keys)) for number, keys in wanted.items()}
-    for number, active, event, _ in feedback:
-        if event.target is None and active.number in known:
-            together = Record(0, active.number, number, event)
-            known[active.number].setdefault(event_key(event.event_id), together)
+    for one in feedback:
+        campaign, event = one.active.number, one.event
+        if event.target is None and campaign in known:
+            together = Record(0, campaign, one.number, event)
+            known[campaign].setdefault(event_key(event.event_id), together)
     return {index: known[campaign].get(key) for index, (campaign, key) in targets.items()}
 
 

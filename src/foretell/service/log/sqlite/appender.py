@@ -146,12 +146,11 @@ class Appender:
                 return Duplicate(claimed[claim])
         if unit_key is not None and unit_key in self._given:
             return Taken(self._given[unit_key])
-        campaign, event, about = draft[:3]
-        seq = next(self._seqs)
+        seq, about, event = next(self._seqs), draft.decision, draft.event
         if isinstance(event, Decided):
             self._write_decision(draft, event, seq)
             about = seq
-        record = Record(seq, campaign, about, event)
+        record = Record(seq, draft.campaign, about, event)
         self._records.append(record)
         for claim in claims:
             claimed[claim] = record
