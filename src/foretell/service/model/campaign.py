@@ -114,6 +114,8 @@ class Campaign(Learner):
         nothing: Outcome = (None,) * stages
         self._unseen = None if self.corrects else _View(nothing, nothing, 0, UNCOUNTED, None)
         """A decision of which nothing has come, and no window is closed."""
+        self._only_counts_early = not self.corrects and self.rules.stages[0].waits
+        """Whether what comes of a decision changes nothing else until its first window closes."""
         self._next_due = 0
         """Nothing is due below this seq; 0 where that is not known."""
 
@@ -153,9 +155,8 @@ class Campaign(Learner):
         decision must be in the log, and no correction may wait for the reward.
         """
         return (
-            event.verb_index == OBSERVED
-            and self._unseen is not None
-            and self.rules.stages[0].waits
+            self._only_counts_early
+            and event.verb_index == OBSERVED
             and self.passed[0] < record.decision < record.seq
             and record.decision in self.cache.stored
             and (event.stage < len(self.rules.stages) - 1 or not self.counters.parked)
