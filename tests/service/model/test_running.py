@@ -249,9 +249,9 @@ def test_a_cache_holds_what_is_read_for_all_stages_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 2 * DECISIONS_PER_READ)
-    DecisionCache(1)
+    DecisionCache(1, lambda _: None)
     with pytest.raises(InvalidInput, match="more than 128 decisions at hand, got 128"):
-        DecisionCache(2)
+        DecisionCache(2, lambda _: None)
 
 
 UNKNOWN = StageRule(Window(1), False, 0.0)

@@ -135,9 +135,9 @@ async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) ->
     for some in in_pieces(feedback):
         for one in some:
             number, active = one.number, one.active
-            cache = active.campaign.cache
-            whole = not active.folding or (one.event.stage > 0 and number in cache.rewarded)
-            if (whole or number not in cache.stored) and not active.campaign.knows(number):
+            early = active.campaign.early
+            whole = not active.folding or (one.event.stage > 0 and number in early.rewarded)
+            if (whole or number not in early.stored) and not active.campaign.knows(number):
                 unknown.setdefault((active.number, whole), (active, set()))[1].add(number)
         await turns.pause()
     missing: set[int] = set()
@@ -149,7 +149,7 @@ async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) ->
                 found = await _learned(active, read, log)
             else:
                 found = set(await log.decided(active.number, read))
-                active.campaign.cache.stored.add(found)
+                active.campaign.early.stored.add(found)
             missing |= set(read) - found
             await turns.pause()
     return missing

@@ -20,12 +20,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from foretell.evaluation.reading import Reader
-from foretell.service.model.counters import UNCOUNTED, Counted
-from foretell.service.model.decision_cache import DecisionCache
-from foretell.service.model.delivered import delivered_once, unread, was_read
+from foretell.service.model.counters import UNCOUNTED
+from foretell.service.model.decision_cache import DecisionCache, EarlyFeedback
+from foretell.service.model.delivered import View, delivered_once, unread, was_read
 from foretell.service.model.digest import LogProgress, digest_of
 from foretell.service.model.events import (
-    OBSERVED,
     SLOTS,
     CampaignConfig,
     Configured,
@@ -65,19 +64,6 @@ class Needs(NamedTuple):
 NOTHING = Needs()
 
 
-class _View(NamedTuple):
-    """One decision as it is now."""
-
-    outcome: Outcome
-    delivered: Outcome
-    """What the policy knows of it."""
-    unread: int
-    """1 if that is not the outcome, and only a refit will change it."""
-    counted: Counted
-    open_reward: OpenReward | None
-    """What the policy knows of a reward that may still come, where it corrects for silence."""
-
-
 class Campaign(Learner):
     """The state of one campaign, at a position in the log."""
 
@@ -109,13 +95,12 @@ class Campaign(Learner):
             rule.waits for rule in self.rules.stages
         )
         """Whether what comes in time is delivered as it counts, when its window closes."""
-        self.cache = DecisionCache(stages)
+        self.early = EarlyFeedback(self.rules, corrects=self.corrects)
+        self.cache = DecisionCache(stages, evicted=self.early.stored.add)
         self._next: list[Running | None] = [None] * stages
         nothing: Outcome = (None,) * stages
-        self._unseen = None if self.corrects else _View(nothing, nothing, 0, UNCOUNTED, None)
+        self._unseen = None if self.corrects else View(nothing, nothing, 0, UNCOUNTED, None)
         """A decision of which nothing has come, and no window is closed."""
-        self._only_counts_early = not self.corrects and self.rules.stages[0].waits
-        """Whether what comes of a decision changes nothing else until its first window closes."""
         self._next_due = 0
         """Nothing is due below this seq; 0 where that is not known."""
 
@@ -141,26 +126,12 @@ class Campaign(Learner):
 
     def lacks(self, record: Record) -> bool:
         """Return whether a record is feedback about a decision that must be at hand, and is not."""
-        event = record.event
-        return (
-            isinstance(event, Feedback)
-            and not self.knows(record.decision)
-            and not self._only_counts(record, event)
-        )
+        event, about = record.event, record.decision
+        return isinstance(event, Feedback) and not (self.knows(about) or self._early(record, event))
 
-    def _only_counts(self, record: Record, event: Feedback) -> bool:
-        """Return whether all that a record changes is how many signals or rewards have come.
-
-        That is so while the first window of its decision is open: nothing of it is settled. The
-        decision must be in the log, and no correction may wait for the reward.
-        """
-        return (
-            self._only_counts_early
-            and event.verb_index == OBSERVED
-            and self.passed[0] < record.decision < record.seq
-            and record.decision in self.cache.stored
-            and (event.stage < len(self.rules.stages) - 1 or not self.counters.parked)
-        )
+    def _early(self, record: Record, event: Feedback) -> bool:
+        """Return whether feedback only counts, as long as nothing of its decision is settled."""
+        return self.early.only_counts(record, event, self.passed[0], self.counters.parked)
 
     def parked_about(self, number: int) -> int | None:
         """Return how much is parked about a decision; None for one that is not at hand."""
@@ -268,8 +239,12 @@ class Campaign(Learner):
     def _take(self, record: Record) -> None:
         event, running = record.event, self._at_hand(record.decision)
         assert isinstance(event, Feedback)  # noqa: S101  (apply has asked)
+        if running is None and self._early(record, event):
+            self.count_feedback(record, event)
+            self.counters.count("late", self.early.take(record, event))
+            return
         if running is None:
-            self._take_unseen(record, event)
+            self.counters.count("parked")
             return
         before = self._known(running)
         unmatched, was_void = running.reward.unmatched, running.void
@@ -285,27 +260,16 @@ class Campaign(Learner):
         if running.is_late(record):
             self.counters.count("late")
 
-    def _take_unseen(self, record: Record, event: Feedback) -> None:
-        """Take in feedback about a decision that is not at hand."""
-        if not self._only_counts(record, event):
-            self.counters.count("parked")
-            return
-        self.count_feedback(record, event)
-        if record.recorded_at >= self.rules.due(event.stage, moment(record.decision)):
-            self.counters.count("late")
-        if event.stage == len(self.rules.stages) - 1:
-            self.cache.rewarded.add((record.decision,))
-
-    def _known(self, running: Running) -> _View:
+    def _known(self, running: Running) -> View:
         """Return a decision as it was last seen: nothing has changed it since then."""
-        known: _View | None = running.view
+        known: View | None = running.view
         return self._view(running) if known is None else known
 
     def _counts_nothing(self, rank: int) -> bool:
         """Return whether nothing counts of a decision, whatever came: its first window is open."""
         return rank >= self.cursors[0] and self.rules.stages[0].waits
 
-    def _view(self, running: Running) -> _View:
+    def _view(self, running: Running) -> View:
         rank = running.rank
         if self._unseen is not None and self._counts_nothing(rank):
             return self._unseen
@@ -313,17 +277,17 @@ class Campaign(Learner):
         outcome = running.outcome(closed)
         counted = self.counted(running, outcome)
         if self.undoes or (self._in_order and running.is_in_time(self.last_refit)):
-            return _View(outcome, outcome, 0, counted, self._open(running, outcome, closed))
+            return View(outcome, outcome, 0, counted, self._open(running, outcome, closed))
         delivered = delivered_once(
             running, self.last_refit, self.undoes_rewards, read=closed[0], closed=closed[-1]
         )
         missed = unread(delivered, outcome, passed=closed[0])
-        return _View(outcome, delivered, missed, counted, self._open(running, delivered, closed))
+        return View(outcome, delivered, missed, counted, self._open(running, delivered, closed))
 
     def _open(self, running: Running, delivered: Outcome, closed: Closed) -> OpenReward | None:
         return open_reward(running, delivered, closed=closed[-1]) if self.corrects else None
 
-    def _move(self, running: Running, before: _View, now: int) -> _View:
+    def _move(self, running: Running, before: View, now: int) -> View:
         """Move a decision from what it was to what it is, for the policy and the counters."""
         after = running.view = self._view(running)
         if after is before:
