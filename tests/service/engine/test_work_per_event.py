@@ -150,11 +150,11 @@ def test_a_correction_that_waits_is_found_by_its_reward(
     monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 200)
     with Served(tmp_path / "a.db", compiled=False) as served:
         served.create(policy="nsd-kl")
-        first = served.decide().decision_id
-        served.reward(first, 0.5, "k", kind="adjust", target="r")
+        _, one = (decided.decision_id for decided in served.decide_many(2))  # no window's next
+        served.reward(one, 0.5, "k", kind="adjust", target="r")
         served.decide_many(500)
         assert served.report().counts.parked == 1
-        served.reward(first, 1.0, "r")
+        served.reward(one, 1.0, "r")
         assert served.report().counts.parked == 0
         assert served.digest() == served.rebuilt().digest()
 
@@ -165,11 +165,11 @@ def test_a_receipt_adds_up_rewards_that_were_not_read(
     monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 200)
     with Served(tmp_path / "a.db", compiled=False) as served:
         served.create(policy="nsd-kl")
-        first = served.decide().decision_id
+        _, one = (decided.decision_id for decided in served.decide_many(2))  # no window's next
         served.decide_many(500)
         for number, clipped in enumerate((False, True, True)):
             served.run(served.engine.settled())
-            report = {"decision_id": first, "event_id": f"r{number}", "value": 0.75}
+            report = {"decision_id": one, "event_id": f"r{number}", "value": 0.75}
             (receipt,) = served.batch([report])
             assert (receipt.status, receipt.clipped) == ("accepted", clipped)
 
