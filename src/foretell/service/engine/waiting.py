@@ -135,9 +135,10 @@ async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) ->
     for some in in_pieces(feedback):
         for one in some:
             number, active = one.number, one.active
-            early = active.campaign.early
+            campaign, early = active.campaign, active.campaign.early
             whole = not active.folding or (one.event.stage > 0 and number in early.rewarded)
-            if (whole or number not in early.stored) and not active.campaign.knows(number):
+            held = not whole and early.holds(number, campaign.passed[0])
+            if not held and not campaign.knows(number):
                 unknown.setdefault((active.number, whole), (active, set()))[1].add(number)
         await turns.pause()
     missing: set[int] = set()

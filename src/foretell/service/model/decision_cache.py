@@ -43,8 +43,7 @@ class DecisionCache:
 
     def add(self, running: Running) -> Running:
         """Keep an outcome, unless the decision is at hand already; return the one that is kept."""
-        known = self.find(running.number)
-        if known is not None:
+        if (known := self.find(running.number)) is not None:
             return known
         self._by_number[running.number] = self._by_rank[running.rank] = running
         if len(self._by_number) > MAX_DECISIONS:
@@ -95,12 +94,14 @@ class EarlyFeedback:
         self.rewarded = RecentNumbers()
         """Decisions with a reward that was taken in without reading them."""
 
+    def holds(self, number: int, passed: int) -> bool:
+        """Return whether the log surely holds a decision whose first window is open."""
+        return self._applies and passed < number and number in self.stored
+
     def only_counts(self, record: Record, event: Feedback, passed: int, parked: int) -> bool:
-        """Return whether feedback about a decision after those `passed` changes nothing else."""
-        # what is parked may be a correction of this reward
+        """Return whether feedback changes nothing else; what is parked may correct a reward."""
         seen = event.verb_index == OBSERVED and (event.stage < self._last or not parked)
-        is_open = self._applies and passed < record.decision < record.seq
-        return seen and is_open and record.decision in self.stored
+        return seen and record.decision < record.seq and self.holds(record.decision, passed)
 
     def take(self, record: Record, event: Feedback) -> bool:
         """Take note of feedback that only counts; return whether it came after its window."""
