@@ -75,7 +75,7 @@ def _claim_nothing() -> None:
     append = SqliteLog.append
 
     async def forgetful(self: SqliteLog, drafts: Sequence[Draft]) -> list[Written]:
-        return await append(self, [draft._replace(claims=()) for draft in drafts])
+        return await append(self, [msgspec.structs.replace(draft, claims=()) for draft in drafts])
 
     SqliteLog.append = forgetful  # type: ignore[method-assign]
 

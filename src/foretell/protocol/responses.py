@@ -104,7 +104,7 @@ class DecisionAnswer(Struct):
     """How it was chosen: by the policy, to explore, as a holdout, or as before for a known unit."""
 
 
-class Receipt(Struct, omit_defaults=True):
+class Receipt(Struct, omit_defaults=True, gc=False):
     """What became of one event."""
 
     status: ReceiptStatus

@@ -124,6 +124,56 @@ def test_a_decision_is_read_once_per_eviction(
         assert served.digest() == served.rebuilt().digest()
 
 
+def test_what_comes_before_a_window_closes_reads_no_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It only counts: its decision is read when its window closes, with all that came."""
+    monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 200)
+    with Served(tmp_path / "a.db", compiled=False) as served:
+        served.create(policy="nsd-kl")
+        ids = [one.decision_id for one in served.decide_many(500)][:200]
+        served.run(served.engine.settled())
+        for kind in ("signals", "rewards"):
+            reports = [
+                one | {"event_id": f"{kind}{n}"}
+                for n, one in enumerate(reports_about(ids, kind)[:200])
+            ]
+            assert work_of(served, reports).read == 0
+        counts = served.report().counts
+        assert (counts.signals, counts.rewards, counts.parked) == (200, 200, 0)
+        assert served.digest() == served.rebuilt().digest()
+
+
+def test_a_correction_that_waits_is_found_by_its_reward(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 200)
+    with Served(tmp_path / "a.db", compiled=False) as served:
+        served.create(policy="nsd-kl")
+        _, one = (decided.decision_id for decided in served.decide_many(2))  # no window's next
+        served.reward(one, 0.5, "k", kind="adjust", target="r")
+        served.decide_many(500)
+        assert served.report().counts.parked == 1
+        served.reward(one, 1.0, "r")
+        assert served.report().counts.parked == 0
+        assert served.digest() == served.rebuilt().digest()
+
+
+def test_a_receipt_adds_up_rewards_that_were_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 200)
+    with Served(tmp_path / "a.db", compiled=False) as served:
+        served.create(policy="nsd-kl")
+        _, one = (decided.decision_id for decided in served.decide_many(2))  # no window's next
+        served.decide_many(500)
+        for number, clipped in enumerate((False, True, True)):
+            served.run(served.engine.settled())
+            report = {"decision_id": one, "event_id": f"r{number}", "value": 0.75}
+            (receipt,) = served.batch([report])
+            assert (receipt.status, receipt.clipped) == ("accepted", clipped)
+
+
 def test_what_is_refused_reads_its_decision_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

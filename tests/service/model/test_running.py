@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from foretell.errors import InvalidInput
 from foretell.service.model import decision_cache
 from foretell.service.model.arrivals import Arrival
-from foretell.service.model.decision_cache import DECISIONS_PER_READ, DecisionCache
+from foretell.service.model.decision_cache import (
+    DECISIONS_PER_READ,
+    DecisionCache,
+    RecentNumbers,
+)
 from foretell.service.model.delivered import delivered_once
 from foretell.service.model.events import (
     ADJUST,
@@ -249,9 +253,9 @@ def test_a_cache_holds_what_is_read_for_all_stages_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 2 * DECISIONS_PER_READ)
-    DecisionCache(1)
+    DecisionCache(1, lambda _: None)
     with pytest.raises(InvalidInput, match="more than 128 decisions at hand, got 128"):
-        DecisionCache(2)
+        DecisionCache(2, lambda _: None)
 
 
 UNKNOWN = StageRule(Window(1), False, 0.0)
@@ -282,3 +286,13 @@ def test_facts_come_to_the_same_in_every_order(last: Feedback, expected: Any) ->
         assert running.outcome((False, False)) == expected
         assert outcome_of(rules, whole, (False, False)) == expected
         assert running.reward.unmatched == 0
+
+
+def test_recent_numbers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decision_cache, "MOST_RECENT", 10)
+    recent = RecentNumbers()
+    for number in range(100):
+        recent.add((number,))
+        known = [one for one in range(100) if one in recent]
+        assert known == list(range(number + 1 - len(known), number + 1)), "the newest ones"
+        assert min(number + 1, 10) <= len(known) <= 20

@@ -112,7 +112,7 @@ class FeedbackIntake:
         try:
             event = feedback_event(report, active, token.number, self.runtime.latest)
             due = active.campaign.rules.due(event.stage, moment(token.number))
-            return AboutDecision(token, active, event, due)
+            return AboutDecision(token.number, active, event, due)
         except RequestProblem:
             active.count("rejected")
             active.verdicts["rejected"] += 1
@@ -127,7 +127,7 @@ class FeedbackIntake:
         waiting = await Waiting.find(feedback, log, turns)
         written: list[Written | None] = [None] * len(feedback)
         try:
-            if any(waiting.parked):
+            if waiting.parked:
                 await waiting.take_places(log)
             going = [index for index in range(len(feedback)) if index not in waiting.full]
             drafts: list[Draft] = []

@@ -15,16 +15,17 @@ from foretell.service.model.feedback import clipped_sentence, same_report, why_p
 
 def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Receipt:
     """Return what became of one of the events, which was written or is a duplicate."""
-    token, active, event, due = waiting.feedback[index]
+    about = waiting.feedback[index]
     if not isinstance(written, Accepted):
-        return _receipt_again(waiting.feedback[index], written)
-    if waiting.parked[index]:
-        target = waiting.targets[index]
+        return _receipt_again(about, written)
+    active, event = about.active, about.event
+    if index in waiting.parked:
+        target = waiting.targets.get(index)
         known = None if target is None else target.event
         return protocol.Receipt("parked", event.event_id, why_parked(event, known))
     record = written.record
-    late = event.verb_index != VOID and record.recorded_at >= due
-    if late or token.number in waiting.archived:
+    late = event.verb_index != VOID and record.recorded_at >= about.due
+    if late or about.number in waiting.archived:
         receipt = protocol.Receipt("late", event.event_id)
     else:
         receipt = protocol.Receipt("accepted", event.event_id)
@@ -36,11 +37,11 @@ def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Recei
 
 def _receipt_again(about: AboutDecision, written: Written) -> protocol.Receipt:
     """Return what became of an event whose id was used before."""
-    token, active, event, _ = about
+    active, event = about.active, about.event
     if isinstance(written, Duplicate):
         earlier = written.earlier
         _refuse_other_event(event.event_id, earlier)
-        if earlier.decision != token.number or not same_report(earlier.event, event):
+        if earlier.decision != about.number or not same_report(earlier.event, event):
             active.count("rejected")
             return protocol.Receipt(
                 "rejected",

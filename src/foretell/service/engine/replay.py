@@ -42,7 +42,7 @@ def fold_at_hand(campaign: Campaign, record: Record) -> bool:
     """Take one record into a campaign's state, if all that it needs is at hand."""
     if not campaign.close_windows(record.seq):
         return False
-    if isinstance(record.event, Feedback) and not campaign.knows(record.decision):
+    if campaign.lacks(record):
         return False
     campaign.apply(record)
     return True
@@ -78,11 +78,7 @@ async def prefetch(campaign: Campaign, records: Sequence[Record], log: LogReader
         reader = loaded_reader(campaign.state)
         if reader is not None:
             campaign.read_compiled(reader)
-    missing = {
-        record.decision
-        for record in records
-        if isinstance(record.event, Feedback) and not campaign.knows(record.decision)
-    }
+    missing = {record.decision for record in records if campaign.lacks(record)}
     if len(missing) > 1:
         campaign.learn(await log.decisions(records[0].campaign, sorted(missing)))
 

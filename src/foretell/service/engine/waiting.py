@@ -6,23 +6,25 @@ Feedback that waits is parked, and takes a place of those there are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import Self
+
+from msgspec import Struct
 
 from foretell.service.engine.turns import Turns, in_pieces
 from foretell.service.log.protocol import Accepted, Draft, Log, LogReader, Written
 from foretell.service.model import parking
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decision_cache import DECISIONS_PER_READ
-from foretell.service.model.decision_id import Token
 from foretell.service.model.errors import Conflict, RequestProblem
 from foretell.service.model.events import OBSERVED, Feedback, Record
 from foretell.service.model.running import Running
 
 
-class AboutDecision(NamedTuple):
+class AboutDecision(Struct, frozen=True, gc=False):
     """Feedback, and the decision that it is about."""
 
-    token: Token
+    number: int
+    """That of the decision."""
     active: ActiveCampaign
     event: Feedback
     due: int
@@ -30,8 +32,8 @@ class AboutDecision(NamedTuple):
 
     def draft(self) -> Draft:
         """Return the record to be written."""
-        number, event = self.active.number, self.event
-        return Draft(number, event, self.token.number, ((number, event_key(event.event_id)),))
+        campaign, event = self.active.number, self.event
+        return Draft(campaign, event, self.number, ((campaign, event_key(event.event_id)),))
 
 
 def event_key(event_id: str) -> bytes:
@@ -47,7 +49,7 @@ class Waiting:
         feedback: Sequence[AboutDecision],
         missing: set[int],
         archived: set[int],
-        targets: list[Record | None],
+        targets: dict[int, Record | None],
     ) -> None:
         """Park what is about a decision that is missing, or corrects what is no reward of its.
 
@@ -59,15 +61,16 @@ class Waiting:
         self.archived = archived
         """The decisions that are archived."""
         self.targets = targets
-        """For each correction, what it corrects."""
-        self.parked = [
-            one.token.number not in archived
-            and (
-                one.token.number in missing
-                or (one.event.target is not None and not _is_reward_of(target, one.token.number))
-            )
-            for one, target in zip(feedback, targets, strict=True)
-        ]
+        """For each correction, by its index, what it corrects."""
+        self.parked = {
+            index
+            for index, target in targets.items()
+            if feedback[index].number not in archived
+            and not _is_reward_of(target, feedback[index].number)
+        }
+        """The indices of the events that wait for something."""
+        if missing:
+            self.parked |= {index for index, one in enumerate(feedback) if one.number in missing}
         self.full: dict[int, RequestProblem] = {}
         """The events for which there is no place, by their index."""
         self._taken: list[int] = []
@@ -83,9 +86,9 @@ class Waiting:
     async def take_places(self, log: Log) -> None:
         """Take a place for each event that is parked and is not in the log already."""
         read: dict[int, int] = {}
-        for index, (token, active, *_) in enumerate(self.feedback):
-            if self.parked[index]:
-                number, places = token.number, active.parking
+        for index, one in enumerate(self.feedback):
+            if index in self.parked:
+                number, active, places = one.number, one.active, one.active.parking
                 try:
                     places.check_campaign(active.campaign)
                     about = active.campaign.parked_about(number)
@@ -105,41 +108,50 @@ class Waiting:
         """Refuse no event that is in the log: sent again, it takes no place."""
         wanted: dict[int, set[bytes]] = {}
         for index in self.full:
-            _, active, event, _ = self.feedback[index]
-            wanted.setdefault(active.number, set()).add(event_key(event.event_id))
+            one = self.feedback[index]
+            wanted.setdefault(one.active.number, set()).add(event_key(one.event.event_id))
         known = {number: await log.by_key(number, sorted(keys)) for number, keys in wanted.items()}
         for index in list(self.full):
-            _, active, event, _ = self.feedback[index]
-            if event_key(event.event_id) in known[active.number]:
+            one = self.feedback[index]
+            if event_key(one.event.event_id) in known[one.active.number]:
                 del self.full[index]
             else:
-                active.count("rejected")
+                one.active.count("rejected")
 
     def settle(self, written: Sequence[Written | None]) -> None:
         """Note which of the events with a place were written."""
         for index in self._taken:
-            result, (token, active, *_) = written[index], self.feedback[index]
+            result, one = written[index], self.feedback[index]
             seq = result.record.seq if isinstance(result, Accepted) else None
-            active.parking.settle(token.number, seq)
+            one.active.parking.settle(one.number, seq)
 
 
 async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) -> set[int]:
-    """Return the decisions that the log does not hold, as after a backup was restored."""
-    unknown: dict[int, tuple[ActiveCampaign, set[int]]] = {}
+    """Return the decisions that the log does not hold, as after a backup was restored.
+
+    Those are brought to hand whose rewards a receipt adds up, where the fold does not do so.
+    """
+    unknown: dict[tuple[int, bool], tuple[ActiveCampaign, set[int]]] = {}
     for some in in_pieces(feedback):
-        for token, active, _, _ in some:
-            if not active.campaign.knows(token.number):
-                unknown.setdefault(active.number, (active, set()))[1].add(token.number)
+        for one in some:
+            number, active = one.number, one.active
+            campaign, early = active.campaign, active.campaign.early
+            whole = not active.folding or (one.event.stage > 0 and number in early.rewarded)
+            held = not whole and early.holds(number, campaign.passed[0])
+            if not held and not campaign.knows(number):
+                unknown.setdefault((active.number, whole), (active, set()))[1].add(number)
         await turns.pause()
     missing: set[int] = set()
-    for active, decisions in unknown.values():
+    for (_, whole), (active, decisions) in unknown.items():
         numbers = sorted(decisions)
         for first in range(0, len(numbers), DECISIONS_PER_READ):
             read = numbers[first : first + DECISIONS_PER_READ]
-            if active.folding:
-                missing |= set(read) - (await log.decided(active.number, read)).keys()
-            else:  # nobody else brings them to hand here, and receipts say what they come to
-                missing |= set(read) - await _learned(active, read, log)
+            if whole:
+                found = await _learned(active, read, log)
+            else:
+                found = set(await log.decided(active.number, read))
+                active.campaign.early.stored.add(found)
+            missing |= set(read) - found
             await turns.pause()
     return missing
 
@@ -162,23 +174,24 @@ async def _learned(active: ActiveCampaign, numbers: Sequence[int], log: Log) -> 
     return {one.number for one in found}
 
 
-async def _targets(feedback: Sequence[AboutDecision], log: Log) -> list[Record | None]:
+async def _targets(feedback: Sequence[AboutDecision], log: Log) -> dict[int, Record | None]:
     """Return for each correction what it corrects: in the log, or sent together with it."""
+    targets: dict[int, tuple[int, bytes]] = {}
+    for index, one in enumerate(feedback):
+        if one.event.target is not None:
+            targets[index] = one.active.number, event_key(one.event.target)
+    if not targets:
+        return {}
     wanted: dict[int, set[bytes]] = {}
-    for _, active, event, _ in feedback:
-        if event.target is not None:
-            wanted.setdefault(active.number, set()).add(event_key(event.target))
-    if not wanted:
-        return [None] * len(feedback)
+    for campaign, key in targets.values():
+        wanted.setdefault(campaign, set()).add(key)
     known = {number: await log.by_key(number, sorted(keys)) for number, keys in wanted.items()}
-    for token, active, event, _ in feedback:
-        if event.target is None and active.number in known:
-            together = Record(0, active.number, token.number, event)
-            known[active.number].setdefault(event_key(event.event_id), together)
-    return [
-        None if event.target is None else known[active.number].get(event_key(event.target))
-        for _, active, event, _ in feedback
-    ]
+    for one in feedback:
+        campaign, event = one.active.number, one.event
+        if event.target is None and campaign in known:
+            together = Record(0, campaign, one.number, event)
+            known[campaign].setdefault(event_key(event.event_id), together)
+    return {index: known[campaign].get(key) for index, (campaign, key) in targets.items()}
 
 
 async def _count_parked(active: ActiveCampaign, number: int, log: Log) -> int:

@@ -21,6 +21,8 @@ from contextlib import AbstractContextManager
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from foretell.errors import DamagedFile
 from foretell.service.log.archives import ArchivedRange
 from foretell.service.log.sharing import FoldSharing
@@ -46,7 +48,7 @@ class UnitAction(NamedTuple):
     decision: int
 
 
-class Draft(NamedTuple):
+class Draft(Struct, frozen=True, gc=False):
     """A record to be written; its `seq` is the log's to give."""
 
     campaign: int
@@ -62,7 +64,7 @@ class Draft(NamedTuple):
     """The context of a decision; it can be erased."""
 
 
-class Accepted(NamedTuple):
+class Accepted(Struct, frozen=True, gc=False):
     """The draft was written."""
 
     record: Record

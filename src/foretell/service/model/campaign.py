@@ -20,9 +20,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from foretell.evaluation.reading import Reader
-from foretell.service.model.counters import UNCOUNTED, Counted
-from foretell.service.model.decision_cache import DecisionCache
-from foretell.service.model.delivered import delivered_once, unread, was_read
+from foretell.service.model.counters import UNCOUNTED
+from foretell.service.model.decision_cache import DecisionCache, EarlyFeedback
+from foretell.service.model.delivered import View, delivered_once, unread, was_read
 from foretell.service.model.digest import LogProgress, digest_of
 from foretell.service.model.events import (
     SLOTS,
@@ -39,7 +39,7 @@ from foretell.service.model.learner import Learner
 from foretell.service.model.open_reward import OpenReward, open_reward
 from foretell.service.model.outcome import Closed, Outcome, Rules
 from foretell.service.model.refit_columns import RefitColumns
-from foretell.service.model.reward_total import RewardTotal
+from foretell.service.model.reward_total import NO_REWARDS
 from foretell.service.model.running import LastRefit, Running
 
 FOLD_VERSION = 8
@@ -62,19 +62,6 @@ class Needs(NamedTuple):
 
 
 NOTHING = Needs()
-
-
-class _View(NamedTuple):
-    """One decision as it is now."""
-
-    outcome: Outcome
-    delivered: Outcome
-    """What the policy knows of it."""
-    unread: int
-    """1 if that is not the outcome, and only a refit will change it."""
-    counted: Counted
-    open_reward: OpenReward | None
-    """What the policy knows of a reward that may still come, where it corrects for silence."""
 
 
 class Campaign(Learner):
@@ -108,10 +95,11 @@ class Campaign(Learner):
             rule.waits for rule in self.rules.stages
         )
         """Whether what comes in time is delivered as it counts, when its window closes."""
-        self.cache = DecisionCache(stages)
+        self.early = EarlyFeedback(self.rules, corrects=self.corrects)
+        self.cache = DecisionCache(stages, evicted=self.early.stored.add)
         self._next: list[Running | None] = [None] * stages
         nothing: Outcome = (None,) * stages
-        self._unseen = None if self.corrects else _View(nothing, nothing, 0, UNCOUNTED, None)
+        self._unseen = None if self.corrects else View(nothing, nothing, 0, UNCOUNTED, None)
         """A decision of which nothing has come, and no window is closed."""
         self._next_due = 0
         """Nothing is due below this seq; 0 where that is not known."""
@@ -129,13 +117,21 @@ class Campaign(Learner):
             for stage in self.tracked
             if self.cursors[stage] < self.decided and self._at_cursor(stage) is None
         )
-        about = record is not None and isinstance(record.event, Feedback)
-        numbers = (record.decision,) if record and about and not self.knows(record.decision) else ()
+        numbers = (record.decision,) if record is not None and self.lacks(record) else ()
         return Needs(numbers, after) if after or numbers else NOTHING
 
     def knows(self, number: int) -> bool:
         """Return whether a decision is at hand."""
         return self._at_hand(number) is not None
+
+    def lacks(self, record: Record) -> bool:
+        """Return whether a record is feedback about a decision that must be at hand, and is not."""
+        event, about = record.event, record.decision
+        return isinstance(event, Feedback) and not (self.knows(about) or self._early(record, event))
+
+    def _early(self, record: Record, event: Feedback) -> bool:
+        """Return whether feedback only counts, as long as nothing of its decision is settled."""
+        return self.early.only_counts(record, event, self.passed[0], self.counters.parked)
 
     def parked_about(self, number: int) -> int | None:
         """Return how much is parked about a decision; None for one that is not at hand."""
@@ -150,8 +146,7 @@ class Campaign(Learner):
         running = self._at_hand(record.decision)
         if running is not None and running.void:
             return None
-        known = None if running is None else running.reward
-        total = (known if isinstance(known, RewardTotal) else RewardTotal()).total_with(record)
+        total = (NO_REWARDS if running is None else running.reward).total_with(record)
         return total if self.outside(total) else None
 
     def close_windows(self, until: int, known: Iterable[DecisionRecords] = ()) -> bool:
@@ -244,6 +239,10 @@ class Campaign(Learner):
     def _take(self, record: Record) -> None:
         event, running = record.event, self._at_hand(record.decision)
         assert isinstance(event, Feedback)  # noqa: S101  (apply has asked)
+        if running is None and self._early(record, event):
+            self.count_feedback(record, event)
+            self.counters.count("late", self.early.take(record, event))
+            return
         if running is None:
             self.counters.count("parked")
             return
@@ -261,16 +260,16 @@ class Campaign(Learner):
         if running.is_late(record):
             self.counters.count("late")
 
-    def _known(self, running: Running) -> _View:
+    def _known(self, running: Running) -> View:
         """Return a decision as it was last seen: nothing has changed it since then."""
-        known: _View | None = running.view
+        known: View | None = running.view
         return self._view(running) if known is None else known
 
     def _counts_nothing(self, rank: int) -> bool:
         """Return whether nothing counts of a decision, whatever came: its first window is open."""
         return rank >= self.cursors[0] and self.rules.stages[0].waits
 
-    def _view(self, running: Running) -> _View:
+    def _view(self, running: Running) -> View:
         rank = running.rank
         if self._unseen is not None and self._counts_nothing(rank):
             return self._unseen
@@ -278,17 +277,17 @@ class Campaign(Learner):
         outcome = running.outcome(closed)
         counted = self.counted(running, outcome)
         if self.undoes or (self._in_order and running.is_in_time(self.last_refit)):
-            return _View(outcome, outcome, 0, counted, self._open(running, outcome, closed))
+            return View(outcome, outcome, 0, counted, self._open(running, outcome, closed))
         delivered = delivered_once(
             running, self.last_refit, self.undoes_rewards, read=closed[0], closed=closed[-1]
         )
         missed = unread(delivered, outcome, passed=closed[0])
-        return _View(outcome, delivered, missed, counted, self._open(running, delivered, closed))
+        return View(outcome, delivered, missed, counted, self._open(running, delivered, closed))
 
     def _open(self, running: Running, delivered: Outcome, closed: Closed) -> OpenReward | None:
         return open_reward(running, delivered, closed=closed[-1]) if self.corrects else None
 
-    def _move(self, running: Running, before: _View, now: int) -> _View:
+    def _move(self, running: Running, before: View, now: int) -> View:
         """Move a decision from what it was to what it is, for the policy and the counters."""
         after = running.view = self._view(running)
         if after is before:

@@ -15,7 +15,9 @@ from foretell.policies.capabilities import learns_from_signals
 from foretell.policies.registry import entry, start
 from foretell.policies.spec import Spec
 from foretell.policies.verbs import has, uncredit, unobserve
+from foretell.service.model.counters import Counted
 from foretell.service.model.events import CampaignConfig, moment
+from foretell.service.model.open_reward import OpenReward
 from foretell.service.model.outcome import Outcome
 from foretell.service.model.running import LastRefit, Running
 from foretell.types import Problem
@@ -30,6 +32,19 @@ class Capabilities(NamedTuple):
     """Whether it can take back a reward."""
     undoes: bool
     """Whether it can take back everything, and reads in any order."""
+
+
+class View(NamedTuple):
+    """One decision as it is now."""
+
+    outcome: Outcome
+    delivered: Outcome
+    """What the policy knows of it."""
+    unread: int
+    """1 if that is not the outcome, and only a refit will change it."""
+    counted: Counted
+    open_reward: OpenReward | None
+    """What the policy knows of a reward that may still come, where it corrects for silence."""
 
 
 def capabilities_of(spec: Spec, problem: Problem) -> Capabilities:

@@ -96,6 +96,12 @@ class NoRewards(NamedTuple):
     total: float | None = None
     unmatched: int = 0
 
+    def total_with(self, record: Record) -> float | None:
+        """Return what the sum is with a record: a correction finds nothing to change."""
+        event = record.event
+        assert isinstance(event, Feedback)  # noqa: S101  (only feedback is a reward)
+        return event.value if event.verb_index == OBSERVED else None
+
 
 NO_REWARDS = NoRewards()
 """That of every decision to which none has come: it never changes, so that all share it."""

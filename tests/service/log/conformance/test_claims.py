@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from foretell.service.log.protocol import (
     Accepted,
@@ -76,7 +77,7 @@ class Checking:
             if earlier:
                 written.append(Duplicate(*earlier.values()))
             else:
-                written += await self.log.append([draft._replace(claims=())])
+                written += await self.log.append([replace(draft, claims=())])
         return written
 
 

@@ -7,6 +7,7 @@ same in between.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import starmap
 from typing import Any, TypeAlias
 
 import apsw
@@ -61,8 +62,8 @@ class Appender:
         self._seqs: Iterator[int] = iter(())
         self._ranks: dict[int, int] = {}
         """How many decisions each campaign has, where that was needed."""
-        self._events: list[Any] = []
-        """The columns of records to be inserted, one record after the other."""
+        self._records: list[Record] = []
+        """The records to be inserted."""
         self._keys: list[tuple[int, bytes, int]] = []
         """The claims to be inserted."""
         self._beside: dict[str, list[tuple[Any, ...]]] = {}
@@ -107,15 +108,29 @@ class Appender:
     def _insert_rows(self) -> None:
         """Insert what the drafts have become; claims in the order in which they are stored."""
         connection = self.connection
-        insert_values(connection, "events", EVENT_COLUMNS, self._events)
-        self._events = []
+        insert_values(connection, "events", EVENT_COLUMNS, self._linked_columns())
+        self._records = []
         if self._keys:
+            self._claims_sum += sum(starmap(claim_number, self._keys))
             insert(connection, "keys", sorted(self._keys))
             self._keys = []
         if self._beside:
             for table, rows in self._beside.items():
                 insert(connection, table, rows)
             self._beside = {}
+
+    def _linked_columns(self) -> list[Any]:
+        """Add the records to the chain, and return their columns, one record after the other."""
+        columns: list[Any] = []
+        add_packed = self._chain.add_packed
+        for seq, campaign, about, event in self._records:
+            body = encode_event(event)
+            whole = packed(seq, campaign, about, body)
+            columns += (seq, campaign, None if about == seq else about, body, checksum_of(whole))
+            kept = add_packed(seq, whole)
+            if kept is not None:
+                self._add("links", (self.stream.number, kept.seq, kept.number, kept.link))
+        return columns
 
     def _append_call(self, call: Sequence[Wanted]) -> list[Written] | Damaged:
         if self._damaged:
@@ -131,23 +146,15 @@ class Appender:
                 return Duplicate(claimed[claim])
         if unit_key is not None and unit_key in self._given:
             return Taken(self._given[unit_key])
-        campaign, event, about = draft[:3]
-        seq, body = next(self._seqs), encode_event(event)
-        decided = isinstance(event, Decided)
-        if decided:
+        seq, about, event = next(self._seqs), draft.decision, draft.event
+        if isinstance(event, Decided):
+            self._write_decision(draft, event, seq)
             about = seq
-        whole = packed(seq, campaign, about, body)
-        self._events += (seq, campaign, None if decided else about, body, checksum_of(whole))
-        kept = self._chain.add_packed(seq, whole)
-        if kept is not None:
-            self._add("links", (self.stream.number, kept.seq, kept.number, kept.link))
-        record = Record(seq, campaign, about, event)
+        record = Record(seq, draft.campaign, about, event)
+        self._records.append(record)
         for claim in claims:
             claimed[claim] = record
             self._keys.append((*claim, seq))
-            self._claims_sum += claim_number(*claim, seq)
-        if isinstance(event, Decided):
-            self._write_decision(draft, event, seq)
         return Accepted(record)
 
     def _write_decision(self, draft: Draft, decided: Decided, seq: int) -> None:
