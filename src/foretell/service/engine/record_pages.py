@@ -78,13 +78,9 @@ async def _scan(
 
 def is_of_type(active: ActiveCampaign, record: Record, kind: protocol.RecordType | None) -> bool:
     """Return whether a record is of a type; `configuration` is any that is about no decision."""
-    if kind is None:
-        return True
-    return (
-        record.decision == 0
-        if kind == "configuration"
-        else (record_type(active.config, record) == kind)
-    )
+    if kind == "configuration":
+        return record.decision == 0
+    return kind is None or record_type(active.config, record) == kind
 
 
 async def record_views(
@@ -103,14 +99,10 @@ async def record_views(
         numbers = sorted({record.decision for record in some if record.decision})
         decided = await runtime.log.decided(active.number, numbers)
         for record in some:
-            event = decided.get(record.decision)
-            known = (
-                None
-                if event is None
-                else runtime.decision_id(active.number, record.decision, event)
-            )
-            previous = (
-                before.get(record.event.version) if isinstance(record.event, Configured) else None
-            )
+            event, known, previous = decided.get(record.decision), None, None
+            if event is not None:
+                known = runtime.decision_id(active.number, record.decision, event)
+            elif isinstance(record.event, Configured):
+                previous = before.get(record.event.version)
             views.append(record_view(active.config, record, known, previous))
     return views

@@ -43,8 +43,6 @@ class CampaignCopy:
     counters: Counters
     ledger: ValidityLedger
     state: Any
-    imported: int
-    """Rounds of its policy before its own first: those of imported histories."""
     as_of: int
     """The moment up to which the log is counted, in microseconds."""
     position: int
@@ -73,7 +71,6 @@ class CampaignCopy:
             campaign.counters.copy(),
             campaign.ledger.copy(),
             copied(campaign.state),
-            campaign.imported,
             campaign.as_of,
             campaign.position,
             campaign.progress(),
@@ -103,9 +100,8 @@ class CampaignCopy:
     @cached_property
     def changes(self) -> list[list[Change]]:
         """For each action the changes of its signals, in the order of time."""
-        stretches = self.counters.stretches
+        stretches, actions = self.counters.stretches, len(self.config.actions)
         counts = stretches.cells[: len(stretches), ..., 0]
-        actions = counts.shape[1]
         return [find_changes(counts[:, action], actions) for action in range(actions)]
 
     def digest(self) -> str:

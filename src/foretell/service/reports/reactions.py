@@ -61,7 +61,8 @@ def memory_of(copy: CampaignCopy) -> Memory | None:
 
 def _own_rounds(copy: CampaignCopy, rounds: Ints) -> Ints:
     """Return rounds of the policy as rounds of the campaign."""
-    return np.maximum(rounds - copy.imported, 0)
+    imported = sum(one.decisions for one in copy.config.history)
+    return np.maximum(rounds - imported, 0)
 
 
 def _parts(state: Any) -> Iterator[Any]:

@@ -7,7 +7,7 @@ take one statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 
@@ -17,13 +17,10 @@ from foretell.service.log.postgres.group import Group, Wanted
 from foretell.service.log.postgres.own_stream import ClaimedBefore, OwnStream
 from foretell.service.log.postgres.writer import WriteJob
 from foretell.service.log.protocol import Accepted, Written
-from foretell.service.model.events import SLOTS, Record
+from foretell.service.model.events import SLOTS
 
 CLOSE = 1_000_000 * SLOTS
 """Feedback is stamped after its decision, where another's clock was ahead by less: a second."""
-
-_accepted: Callable[[tuple[Record]], Accepted] = partial(tuple.__new__, Accepted)
-"""Makes an answer without the call of its type: this is for every record."""
 
 
 class Appending:
@@ -98,8 +95,8 @@ class Appending:
             self._accept(indices, group)
 
     def _accept(self, indices: list[int], group: Group) -> None:
-        for index, accepted in zip(indices, map(_accepted, zip(group.records)), strict=True):
-            self._results[index] = accepted
+        for index, record in zip(indices, group.records, strict=True):
+            self._results[index] = Accepted(record)
         rivals = [n for n, found in enumerate(self._results) if found is None]
         if not rivals:
             return
