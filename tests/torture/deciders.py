@@ -206,7 +206,12 @@ async def cluster(folder: Path, count: int, broken: str = "") -> AsyncIterator[C
     async with AsyncExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pg-")))
         os.chmod(place, 0o755)  # noqa: PTH101, S103  (the server runs as another user)
-        database = PostgresServer(place / "db", max_wal_size="64MB", autovacuum="on")
+        database = PostgresServer(
+            place / "db",
+            max_wal_size="64MB",
+            autovacuum="on",
+            full_page_writes="on",  # a crash may kill a process in the middle of a page
+        )
         await asyncio.to_thread(database.make)
         await asyncio.to_thread(database.start)
         stack.callback(database.stop, signal.SIGQUIT)
