@@ -22,11 +22,11 @@ from foretell.service.model.errors import Overloaded
 from foretell.service.model.events import moment
 from foretell.service.model.timestamps import format_timestamp
 
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 2.0
 """Seconds between two looks at the log."""
-TELL_LOOKS = 6
+TELL_LOOKS = 2
 """Looks after which a page is told again that the log has moved."""
-BEAT_LOOKS = 20
+BEAT_LOOKS = 5
 """Looks after which a page is told the time though nothing has moved."""
 MOST_STREAMS = 500
 """Pages that can be open at once."""
