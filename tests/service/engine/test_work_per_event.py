@@ -7,6 +7,7 @@ counted here is work, not time: lines of ours that are run, and records that are
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -144,34 +145,40 @@ def test_what_comes_before_a_window_closes_reads_no_decision(
         assert served.digest() == served.rebuilt().digest()
 
 
-def test_a_correction_that_waits_is_found_by_its_reward(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def little_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """Serve a campaign that has few decisions at hand."""
     monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 200)
     with Served(tmp_path / "a.db", compiled=False) as served:
         served.create(policy="nsd-kl")
-        _, one = (decided.decision_id for decided in served.decide_many(2))  # no window's next
-        served.reward(one, 0.5, "k", kind="adjust", target="r")
-        served.decide_many(500)
-        assert served.report().counts.parked == 1
-        served.reward(one, 1.0, "r")
-        assert served.report().counts.parked == 0
-        assert served.digest() == served.rebuilt().digest()
+        yield served
 
 
-def test_a_receipt_adds_up_rewards_that_were_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 200)
-    with Served(tmp_path / "a.db", compiled=False) as served:
-        served.create(policy="nsd-kl")
-        _, one = (decided.decision_id for decided in served.decide_many(2))  # no window's next
-        served.decide_many(500)
-        for number, clipped in enumerate((False, True, True)):
-            served.run(served.engine.settled())
-            report = {"decision_id": one, "event_id": f"r{number}", "value": 0.75}
-            (receipt,) = served.batch([report])
-            assert (receipt.status, receipt.clipped) == ("accepted", clipped)
+def no_windows_next(served: Served) -> str:
+    """Return a decision that no window waits for next."""
+    return served.decide_many(2)[1].decision_id
+
+
+def test_a_correction_that_waits_is_found_by_its_reward(little_at_hand: Served) -> None:
+    served = little_at_hand
+    one = no_windows_next(served)
+    served.reward(one, 0.5, "k", kind="adjust", target="r")
+    served.decide_many(500)
+    assert served.report().counts.parked == 1
+    served.reward(one, 1.0, "r")
+    assert served.report().counts.parked == 0
+    assert served.digest() == served.rebuilt().digest()
+
+
+def test_a_receipt_adds_up_rewards_that_were_not_read(little_at_hand: Served) -> None:
+    served = little_at_hand
+    one = no_windows_next(served)
+    served.decide_many(500)
+    for number, clipped in enumerate((False, True, True)):
+        served.run(served.engine.settled())
+        report = {"decision_id": one, "event_id": f"r{number}", "value": 0.75}
+        (receipt,) = served.batch([report])
+        assert (receipt.status, receipt.clipped) == ("accepted", clipped)
 
 
 def test_what_is_refused_reads_its_decision_once(

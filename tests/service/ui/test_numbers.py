@@ -13,7 +13,7 @@ from anyio.from_thread import start_blocking_portal
 
 from foretell.service.log.clock import SECOND, ToldClock
 from foretell.service.log.memory import MemoryLog
-from foretell.service.ui.campaign_page import CampaignReports
+from foretell.service.ui.campaign_page import PageReports
 from foretell.service.ui.formats import FILTERS
 from tests.service.ui.dashboard import CAMPAIGN, Dashboard, fill, wait_until, words
 
@@ -144,7 +144,7 @@ def test_every_table_and_its_csv_hold_every_digit_of_the_api(settled: Dashboard)
     path = "/campaigns/hero"
     wait_until(lambda: settled.api("GET", f"{path}/evaluations")["evaluations"][0].get("result"))
     page = settled.get(f"/ui{path}").text
-    width = settled.portal.call(CampaignReports.of, settled.engine, "hero").series.width
+    width = settled.portal.call(PageReports.read, settled.engine, "hero").series.width
     found = {
         name: settled.api("GET", f"{path}/{name}{f'?width={width:.0f}' if periods else ''}")
         for name, periods in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,7 +38,8 @@ EXPORT_PAGE = 500
 """Records that an export reads at a time."""
 
 
-class AllReports(NamedTuple):
+@dataclass
+class AllReports:
     """Every report on a campaign as it stood at one moment, so that their numbers agree."""
 
     report: protocol.CampaignReport

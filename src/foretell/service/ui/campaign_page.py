@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from foretell import protocol
 from foretell.pages import render
 from foretell.service.engine import Engine
+from foretell.service.engine.queries import AllReports
 from foretell.service.http.responses import Response
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import NotFound
@@ -30,26 +32,22 @@ LATEST_CHANGES, MOST_CHANGES = 30, 1000
 """Changes that are shown, and that are read."""
 
 
-class CampaignReports(NamedTuple):
+@dataclass
+class PageReports(AllReports):
     """All that the page of a campaign is made of: what the API answers."""
 
     view: protocol.CampaignView
-    report: protocol.CampaignReport
-    validity: protocol.ValidityReport
-    series: protocol.Timeseries
-    signals: protocol.SignalTable
-    delays: protocol.DelayReport
-    changes: protocol.SignalChanges
     evaluations: protocol.EvaluationList
     policy: str
     """The policy that runs, with all its settings."""
 
     @classmethod
-    async def of(cls, engine: Engine, name: str) -> CampaignReports:
+    async def read(cls, engine: Engine, name: str) -> PageReports:
         """Ask the engine for all of them, as of one moment."""
         found = await engine.all_reports(name, PERIODS)
         policy = str(campaign_spec(engine.runtime.look_up(name).config))
-        return cls(engine.campaign(name), *found, engine.evaluations(name), policy)
+        view, evaluations = engine.campaign(name), engine.evaluations(name)
+        return cls(**vars(found), view=view, evaluations=evaluations, policy=policy)
 
     def numbers(self, periods: int | None = None) -> dict[str, Numbers]:
         """Return the numbers behind each picture, by the name of their CSV.
@@ -74,7 +72,7 @@ async def campaign_page(visit: Visit) -> Response:
     name = visit.params["campaign"]
 
     async def make() -> str:
-        found = await CampaignReports.of(visit.engine, name)
+        found = await PageReports.read(visit.engine, name)
         recent = await _latest_decisions(visit.engine, name)
         history = await _history(visit.engine, name)
 
@@ -89,14 +87,14 @@ async def campaign_page(visit: Visit) -> Response:
 
 async def campaign_csv(visit: Visit) -> Response:
     """Send the numbers behind one picture."""
-    found = await CampaignReports.of(visit.engine, visit.params["campaign"])
+    found = await PageReports.read(visit.engine, visit.params["campaign"])
     numbers, name = found.numbers(), visit.params["table"]
     if name not in numbers:
         raise NotFound(f"there is no table {name!r}: there are {', '.join(sorted(numbers))}")
     return csv_response(numbers[name])
 
 
-def _context(found: CampaignReports) -> dict[str, Any]:
+def _context(found: PageReports) -> dict[str, Any]:
     """Return what the template shows."""
     report, view = found.report, found.view
     index = {one.action: number for number, one in enumerate(report.actions)}
@@ -104,7 +102,7 @@ def _context(found: CampaignReports) -> dict[str, Any]:
     rated = answers.best_actions(report)
     trends = charts.action_trends(found.signals, found.validity)
     using = _signal_value(found)
-    return found._asdict() | {
+    return vars(found) | {
         "now": report.log.as_of,
         "index": index,
         "ranked": ranked,
@@ -163,7 +161,7 @@ def _cells(validity: protocol.ValidityReport) -> dict[tuple[str, str], protocol.
     return {(one.action, one.signal): one for one in validity.cells}
 
 
-def _signal_value(found: CampaignReports) -> protocol.EvaluationResult | None:
+def _signal_value(found: PageReports) -> protocol.EvaluationResult | None:
     """Return the latest evaluation of the policy that runs: with and without signals."""
     done = [
         one.result
@@ -173,7 +171,7 @@ def _signal_value(found: CampaignReports) -> protocol.EvaluationResult | None:
     return done[-1] if done else None
 
 
-def _is_asked(found: CampaignReports) -> bool:
+def _is_asked(found: PageReports) -> bool:
     """Return whether the policy that runs is being evaluated."""
     tried = found.evaluations.evaluations
     return any(one.status == "running" and one.policy == found.policy for one in tried)
