@@ -108,7 +108,7 @@ leaderboard: $(STAMP) ## Compare every policy on every scenario, and make docs/l
 bench: $(STAMP) ## Run the benchmarks
 	$(BIN)/python -m benchmarks
 
-bench-live: $(STAMP) ## Run the benchmarks of the service
+bench-live: $(STAMP) browser postgres ## Run the benchmarks of the service
 	$(BIN)/python -m benchmarks live --out out/bench-live.json
 
 bench-policies: $(STAMP) ## Hold the default policy against its targets, on worlds that it was not tuned on
