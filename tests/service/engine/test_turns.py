@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import threading
 from collections.abc import Callable
 from time import perf_counter, sleep
 
+import pytest
+
 from foretell.service.engine.refit_reading import BUSY_STEP, LARGE_STEP, RefitReading
-from foretell.service.engine.turns import BUSY_SECONDS, MOST_WAIT, TurnsOfThread
+from foretell.service.engine.turns import (
+    BUSY_SECONDS,
+    MOST_WAIT,
+    SWITCH_SECONDS,
+    TurnsOfThread,
+    in_thread,
+)
 from foretell.service.model.campaign import Campaign
 from tests.service.model.test_refit_columns import config_of
 
@@ -52,3 +62,25 @@ def test_steps_are_short_while_requests_are_answered() -> None:
     assert reading.step == BUSY_STEP, "the next request may be about to come"
     sleep(BUSY_SECONDS)
     assert reading.step == LARGE_STEP
+
+
+def test_threads_give_way_sooner_until_the_last_long_work_ends() -> None:
+    usual, go_on, found = sys.getswitchinterval(), threading.Event(), []
+
+    def fail() -> None:
+        raise ValueError("in the thread")
+
+    async def work() -> None:
+        longest = asyncio.create_task(in_thread(go_on.wait, 10))
+        await asyncio.sleep(0)
+        found.append(sys.getswitchinterval())
+        (failed,) = await asyncio.gather(in_thread(fail), return_exceptions=True)
+        found.append(sys.getswitchinterval())
+        assert isinstance(failed, ValueError)
+        go_on.set()
+        assert await longest
+
+    asyncio.run(work())
+    assert usual > SWITCH_SECONDS
+    assert found == pytest.approx([SWITCH_SECONDS] * 2)
+    assert sys.getswitchinterval() == usual

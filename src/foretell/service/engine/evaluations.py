@@ -23,7 +23,7 @@ from foretell.policies.spec import Spec
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.replay import configurations_of
 from foretell.service.engine.runtime import Runtime
-from foretell.service.engine.turns import Turns
+from foretell.service.engine.turns import Turns, in_thread
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decision_cache import DECISIONS_PER_READ
 from foretell.service.model.delivered import campaign_problem
@@ -143,19 +143,19 @@ class Evaluations:
         check_evaluable(log)
         chosen: Callable[[Any], Replayer] = plain_replayer
         if self._compiled:
-            chosen = await asyncio.to_thread(replayer, log.decisions)
-        run = await asyncio.to_thread(EvaluationRun, spec, log, campaign_problem(config), chosen)
+            chosen = await in_thread(replayer, log.decisions)
+        run = await in_thread(EvaluationRun, spec, log, campaign_problem(config), chosen)
         fast, done = chosen is not plain_replayer, 0
         while True:
             began = perf_counter()
-            step = await asyncio.to_thread(run.step, COMPILED_STEP if fast else STEP)
+            step = await in_thread(run.step, COMPILED_STEP if fast else STEP)
             if not step:
                 break
             done += step
             view.progress = READING + (1.0 - READING) * done / run.steps
             if not fast:
                 await asyncio.sleep(perf_counter() - began)
-        found = await asyncio.to_thread(run.result)
+        found = await in_thread(run.result)
         scale = RewardScale("bounded", *config.reward_range)
         return evaluation_result(view.policy, found, scale, builder.voided)
 

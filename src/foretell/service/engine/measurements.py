@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from foretell.errors import ForetellError
 from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.turns import in_thread
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.counters import LATEST
 from foretell.service.reports.campaign_copy import CampaignCopy
@@ -96,7 +97,7 @@ class Measurements:
 
 
 async def _overdue(active: ActiveCampaign) -> Overdue:
-    found = await asyncio.to_thread(freshness, CampaignCopy.of(active))
+    found = await in_thread(freshness, CampaignCopy.of(active))
     return Overdue(found.signals_stopped, found.stopped)
 
 

@@ -14,6 +14,7 @@ from foretell.service.engine.fold import REPORT_SECONDS, Fold
 from foretell.service.engine.record_pages import latest_decisions, record_page, record_views
 from foretell.service.engine.replay import configurations_of
 from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.turns import in_thread
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decision_id import UNKNOWN_ID
@@ -72,14 +73,14 @@ class Queries:
 
     async def report(self, name: str) -> protocol.CampaignReport:
         """Return the report of a campaign."""
-        return await asyncio.to_thread(_report, await self._copy(name))
+        return await in_thread(_report, await self._copy(name))
 
     async def all_reports(self, name: str, periods: int) -> AllReports:
         """Return all reports of a campaign as of one moment; its life in about so many periods."""
         copy = await self._copy(name)
         lived = copy.as_of - self.runtime.look_up(name).created_at
         asked = Asked(width=max(SECOND, round(lived / SECOND / periods) * SECOND))
-        return await asyncio.to_thread(AllReports.of, copy, asked)
+        return await in_thread(AllReports.of, copy, asked)
 
     async def _copy(self, name: str) -> CampaignCopy:
         """Return a campaign as it stands now, with what only the log knows about it."""
@@ -105,27 +106,27 @@ class Queries:
     async def validity(self, name: str) -> protocol.ValidityReport:
         """Return whether the signal of a campaign can be trusted."""
         copy = CampaignCopy.of(await self._current(name))
-        return await asyncio.to_thread(validity_report, copy)
+        return await in_thread(validity_report, copy)
 
     async def timeseries(self, name: str, asked: Asked = EVERYTHING) -> protocol.Timeseries:
         """Return a campaign over time."""
         copy = CampaignCopy.of(await self._current(name))
-        return await asyncio.to_thread(_timeseries, copy, asked)
+        return await in_thread(_timeseries, copy, asked)
 
     async def signals(self, name: str, asked: Asked = EVERYTHING) -> protocol.SignalTable:
         """Return the signals of a campaign by action and period."""
         copy = CampaignCopy.of(await self._current(name))
-        return await asyncio.to_thread(_signal_table, copy, asked)
+        return await in_thread(_signal_table, copy, asked)
 
     async def delays(self, name: str) -> protocol.DelayReport:
         """Return how long signals and rewards take to arrive, and what the windows miss."""
         copy = CampaignCopy.of(await self._current(name))
-        return await asyncio.to_thread(_delay_report, copy)
+        return await in_thread(_delay_report, copy)
 
     async def changes(self, name: str) -> protocol.SignalChanges:
         """Return the moments at which signals changed."""
         copy = CampaignCopy.of(await self._current(name))
-        return await asyncio.to_thread(signal_changes, copy)
+        return await in_thread(signal_changes, copy)
 
     async def history(self, decision_id: str) -> protocol.DecisionHistory:
         """Return all that is known about one decision."""
@@ -148,7 +149,7 @@ class Queries:
         context = await runtime.log.context(records.number)
         told = (decision_id, active, records, context, policy)
         if len(records.feedback) > LONG_HISTORY:
-            return await asyncio.to_thread(decision_history, *told)
+            return await in_thread(decision_history, *told)
         return decision_history(*told)
 
     async def record_page(

@@ -8,7 +8,6 @@ holds before the record and the new one after it. A change that is made meanwhil
 from __future__ import annotations
 
 import asyncio
-import sys
 
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.replay import catch_up, configurations_of, refit_from_log
@@ -17,6 +16,7 @@ from foretell.service.engine.turns import (
     Progress,
     TurnsBetweenRequests,
     TurnsOfThread,
+    in_thread,
     no_progress,
 )
 from foretell.service.log.protocol import Accepted, Draft, Log
@@ -31,8 +31,6 @@ MAX_ROUNDS = 8
 """How often the refit reads what came meanwhile, before it takes the state's place."""
 THREAD_DECISIONS = 5000
 """Decisions from which on the log is read in a thread, in large steps."""
-SWITCH_SECONDS = 0.0002
-"""How long that thread may keep requests from running: each waits for it several times."""
 FEW = 2048 * 10_000
 """A refit that is so close to the end of the log takes its place: 10 ms."""
 
@@ -94,12 +92,9 @@ async def _read_log(
         turns = TurnsBetweenRequests()
         return await refit_from_log(log, number, config, position, reading.advance, turns)
     async with runtime.long_refit:
-        usual = sys.getswitchinterval()
-        sys.setswitchinterval(min(usual, SWITCH_SECONDS))
         try:
-            return await asyncio.to_thread(_refit_in_thread, log, number, config, position, reading)
+            return await in_thread(_refit_in_thread, log, number, config, position, reading)
         finally:
-            sys.setswitchinterval(usual)
             reading.over = True  # a thread cannot be cancelled: it ends when it has come farther
 
 

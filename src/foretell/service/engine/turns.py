@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, TypeVar
@@ -14,6 +16,8 @@ SHORT_TURN_SECONDS = 0.0005
 """After so long work that takes its time lets others go on."""
 MOST_WAIT, LOOK_SECONDS = 3.0, 0.0003
 """A thread waits for so many times its own turn, and looks so often whether it may go on."""
+SWITCH_SECONDS = 0.0002
+"""How long such a thread keeps Python's lock when a request asks for it, which each does often."""
 BUSY_SECONDS = 0.05
 """For so long after a request the turns of a thread are short, since the next may come."""
 Progress = Callable[[int], None]
@@ -29,9 +33,42 @@ LARGE = 2000
 Result = TypeVar("Result")
 
 
+class ShortSwitches:
+    """While long work goes on in threads, each of them gives Python's lock away sooner."""
+
+    def __init__(self) -> None:
+        """Begin with no such work."""
+        self._works, self._usual = 0, 0.0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        """Begin a work."""
+        with self._lock:
+            if not self._works:
+                self._usual = sys.getswitchinterval()
+                sys.setswitchinterval(min(self._usual, SWITCH_SECONDS))
+            self._works += 1
+
+    def __exit__(self, *_: object) -> None:
+        """End a work; after the last, switches are as they were."""
+        with self._lock:
+            self._works -= 1
+            if not self._works:
+                sys.setswitchinterval(self._usual)
+
+
+_short_switches = ShortSwitches()
+
+
+async def in_thread(work: Callable[..., Result], *arguments: Any) -> Result:
+    """Call something that takes long in a thread, which gives way to requests."""
+    with _short_switches:
+        return await asyncio.to_thread(work, *arguments)
+
+
 async def in_thread_if_large(size: int, work: Callable[..., Result], *arguments: Any) -> Result:
     """Call something whose work grows with the size of a campaign, where nobody waits for it."""
-    return await asyncio.to_thread(work, *arguments) if size >= LARGE else work(*arguments)
+    return await in_thread(work, *arguments) if size >= LARGE else work(*arguments)
 
 
 PIECE = 16

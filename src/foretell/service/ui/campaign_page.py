@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from foretell import protocol
 from foretell.pages import render
 from foretell.service.engine import Engine
 from foretell.service.engine.queries import AllReports
+from foretell.service.engine.turns import in_thread
 from foretell.service.http.responses import Response
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import NotFound
@@ -80,7 +80,7 @@ async def campaign_page(visit: Visit) -> Response:
             more = {"latest": recent, "history": history, "may": visit.may_change}
             return render("campaign.html", **_context(found), **more)
 
-        return await asyncio.to_thread(write)
+        return await in_thread(write)
 
     return await visit.kept_page(name, ("campaign", name, visit.may_change), make, "campaigns")
 

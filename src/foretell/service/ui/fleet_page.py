@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Any
 
 from foretell import protocol
 from foretell.errors import ForetellError
 from foretell.pages import render
+from foretell.service.engine.turns import in_thread
 from foretell.service.http.responses import Response
 from foretell.service.ui.answers import best_actions, fleet_answer
 from foretell.service.ui.formats import interval
@@ -30,7 +30,7 @@ async def fleet_page(visit: Visit) -> Response:
         urgent = [row["name"] for row in rows if needs_somebody(row["status"])]
         answer = fleet_answer([(row["name"], row["status"]) for row in rows])
         shown_rows = {"rows": rows, "urgent": urgent, "answer": answer, "may_make": may_make}
-        return await asyncio.to_thread(partial(render, "fleet.html", **shown_rows))
+        return await in_thread(partial(render, "fleet.html", **shown_rows))
 
     own = None if visit.caller is None else visit.caller.campaign
     return await visit.kept_page("Campaigns", ("fleet", own, may_make), make, "campaigns")

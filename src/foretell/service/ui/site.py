@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from foretell.pages import render
 from foretell.service.engine import Engine
+from foretell.service.engine.turns import in_thread
 from foretell.service.http import Limits, Metrics
 from foretell.service.ui.banners import banners
 from foretell.service.ui.stream import LogPulse
@@ -91,7 +92,7 @@ class Site:
             head = render("banners.html", banners=shown)
             return gzip.compress((head + main).encode(), PACKING)
 
-        packed = await asyncio.to_thread(pack)
+        packed = await in_thread(pack)
         seconds = min(max(KEPT_SECONDS, KEPT_SHARE * (process_time() - before)), MOST_SECONDS)
         return MadePage(main, packed, seconds, monotonic() + seconds)
 
