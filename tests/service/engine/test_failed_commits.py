@@ -107,3 +107,35 @@ def test_a_secret_whose_commit_nobody_heard_of_signs_from_then_on(
         await engine.close()
 
     asyncio.run(run())
+
+
+def test_a_state_is_not_saved_while_only_some_windows_are_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log fails while windows close: what is saved next is still the state of its position."""
+    with Served(tmp_path / "a.db") as served:
+        served.create(policy="nsd-ucrl2", signal_window=10, reward_window=100)
+        for _ in range(4):
+            served.decide_many(64)
+            served.pass_time(0.5)
+        log, campaign = served.engine.runtime.log, served.campaign()
+        read = log.decisions_after
+        failures = iter((False, True))
+        for number in list(campaign.cache._by_number)[64:]:  # those are read when they are needed
+            del campaign.cache._by_rank[campaign.cache._by_number.pop(number).rank]
+        campaign._next = [None, None]
+
+        async def fail_once(*asked: Any) -> list[Any]:
+            if next(failures, False):
+                served.engine.runtime.by_name["c"].save_due = True
+                raise LogClosed("the disk is away: try again soon")
+            return await read(*asked)
+
+        monkeypatch.setattr(log, "decisions_after", fail_once)
+        served.pass_time(20)
+        served.save_states()
+        assert next(failures, None) is None, "it has failed while windows closed"
+        served.pass_time(1)
+        served.run(served.engine.settled())
+        assert served.digest() == served.rebuilt().digest()
+        assert not served.verify().damage

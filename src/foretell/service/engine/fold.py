@@ -271,7 +271,7 @@ class Fold:
         """Save a campaign's state at the next moment at which states are saved, once it is due."""
         campaign = active.campaign
         grid = next_on_grid(campaign.position)
-        if grid > before:
+        if grid > before or not campaign.whole:  # windows may be closed that are due after it
             return
         await close_windows(campaign, active.number, grid, self.runtime.log)
         campaign.tell()

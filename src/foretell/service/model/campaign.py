@@ -74,9 +74,8 @@ class Campaign(Learner):
         stages = len(self.rules.stages)
         self.version = 0
         """The version of its configuration."""
-        self.position = 0
-        self.whole = True
-        """Whether the state is that of its position: not while some windows are closed of many."""
+        self.position = self._closing = 0
+        """Up to where its state is; up to where windows are closed, or are being closed."""
         self.decided = 0
         self.cursors = [0] * stages
         """For each stage, the rank of the first decision whose window is open."""
@@ -108,6 +107,11 @@ class Campaign(Learner):
     def as_of(self) -> int:
         """The moment of the position, in microseconds."""
         return moment(self.position)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the state is that of its position: not while some windows are closed of many."""
+        return self.position >= self._closing
 
     def needs(self, record: Record | None = None) -> Needs:
         """Return what must be known before windows close, and before a record is applied."""
@@ -152,9 +156,11 @@ class Campaign(Learner):
     def close_windows(self, until: int, known: Iterable[DecisionRecords] = ()) -> bool:
         """Close every window that is due by a seq, in the order of closing.
 
-        Returns whether that was all: if not, more must be known, and `needs` says what.
+        Returns whether that was all: if not, more must be known, and `needs` says what. The next
+        call then goes on at least as far: some windows are closed already.
         """
         self.learn(known)
+        until = self._closing = max(until, self._closing)
         while until >= self._next_due:
             due, turn = NEVER, None
             for stage in self.tracked:
@@ -162,7 +168,6 @@ class Campaign(Learner):
                     continue
                 running = self._at_cursor(stage)
                 if running is None:
-                    self.whole = False
                     return False
                 comes = self._due(stage, running) * SLOTS
                 if comes < due:  # of one moment, the first stage comes first
@@ -172,7 +177,6 @@ class Campaign(Learner):
                 break
             self._close(*turn)
         self.position = max(self.position, until)
-        self.whole = True
         return True
 
     def apply(self, record: Record) -> None:
@@ -199,9 +203,7 @@ class Campaign(Learner):
     def _at_hand(self, number: int) -> Running | None:
         running = self.cache.find(number)
         if running is None:
-            for awaited in self._next:
-                if awaited is not None and awaited.number == number:
-                    return awaited
+            return next((one for one in self._next if one and one.number == number), None)
         return running
 
     def _at_cursor(self, stage: int) -> Running | None:
@@ -210,8 +212,7 @@ class Campaign(Learner):
         if running is None or running.rank != rank:
             running = self.cache.at_rank(rank)
             if running is None:
-                others = (one for one in self._next if one is not None and one.rank == rank)
-                running = next(others, None)
+                running = next((one for one in self._next if one and one.rank == rank), None)
             self._next[stage] = running
         return running
 
