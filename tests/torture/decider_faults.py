@@ -22,6 +22,7 @@ from foretell.service.log.postgres.streams import read_watermark
 from tests.service.log.postgres.cutting_proxy import Cut
 from tests.torture.changes import CAMPAIGNS
 from tests.torture.deciders import (
+    HARM,
     TIMING,
     AnyDecider,
     Cluster,
@@ -216,6 +217,7 @@ class DeciderFaults:
             found = await examine(self.cluster.dsn, self.traffic.book, service, self.totals)
             records = found.records
         self.totals.violations += self.traffic.failures
+        self.totals.violations += [f"state: {one}" for one in HARM.findall(self.cluster.logged())]
         self.totals.add(self.traffic.book, records)
         self.totals.dealt.update(self.cluster.counts())
 

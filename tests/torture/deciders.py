@@ -43,6 +43,8 @@ SIGNS = {
     "retries": re.compile("was lost .*, and is back"),
 }
 """What deciders log when they have dealt with a fault."""
+HARM = re.compile(".* stops: .*|.* goes on, built again .*|.*have come to different states.*")
+"""What deciders log when a campaign was not served for a while, or not as its log says."""
 
 
 EVENTS = (
@@ -159,9 +161,13 @@ class Cluster:
         self.deciders = deciders
         self.dsn = database.dsn()
 
+    def logged(self) -> str:
+        """Return what the deciders have logged."""
+        return "".join(one.logged() for one in self.deciders)
+
     def counts(self) -> dict[str, int]:
         """Count what the deciders have logged of the faults that they have dealt with."""
-        logged = "".join(one.logged() for one in self.deciders)
+        logged = self.logged()
         return {name: len(sign.findall(logged)) for name, sign in SIGNS.items()}
 
     async def restart_database(self) -> None:

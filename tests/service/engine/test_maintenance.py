@@ -1,4 +1,4 @@
-"""Maintenance: large campaigns are compiled where numba is installed; states are saved."""
+"""Maintenance: campaigns are compiled with numba, saved, and rebuilt when they have stopped."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -188,3 +189,52 @@ def test_what_was_damaged_before_is_no_longer_said(tmp_path: Path) -> None:
         served.run(served.engine.restore(copy))
         assert served.engine.maintenance.damage == []
         assert served.engine.gauges()["damage"] == 0
+
+
+def forget_decisions(served: Served) -> None:
+    """Let a campaign read its decisions again when their windows close."""
+    campaign = served.campaign()
+    cache = campaign.cache
+    for number in list(cache._by_number):
+        del cache._by_rank[cache._by_number.pop(number).rank]
+    campaign._next = [None] * len(campaign._next)
+
+
+def test_a_campaign_that_has_stopped_goes_on_when_its_log_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(maintenance, "REBUILD_SECONDS", 0.02)
+    with Served(tmp_path / "a.db") as served:
+        served.create(signal_window=10, reward_window=100)
+        served.decide_many(5)
+        forget_decisions(served)
+        log = served.engine.runtime.log
+
+        async def nothing(*_: object) -> list[Any]:
+            return []
+
+        tried: list[None] = []
+
+        def unreadable() -> None:
+            tried.append(None)
+            raise LogClosed("cannot be read")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(log, "decisions_after", nothing)
+            broken.setattr(log, "reader", unreadable)
+            served.pass_time(20)
+            with pytest.raises(Damaged, match="the decision of round 0 after 0 is missing: run"):
+                served.report()
+            with pytest.raises(Damaged, match="is missing"):
+                served.decide()
+            served.run(until(lambda: len(tried) > 1))
+            active = served.engine.runtime.by_name["c"]
+            assert active.damage is not None
+            assert active.rebuilt is None
+        served.run(until(lambda: active.damage is None))
+        assert "c goes on, built again from the log: the decision of round 0" in caplog.text
+        decided = served.decide()
+        assert served.signal(decided.decision_id, "click") == "accepted"
+        served.pass_time(200)
+        assert served.report().counts.decisions == 6
+        assert served.digest() == served.rebuilt().digest()

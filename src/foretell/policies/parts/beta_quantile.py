@@ -44,8 +44,7 @@ def beta_fraction(a: float, b: float, x: float) -> float:
     d = 1.0 - (a + b) * x / (a + 1.0)
     if abs(d) < TINY:
         d = TINY
-    d = 1.0 / d
-    value = d
+    value = d = 1.0 / d
     for m in range(1, STEPS):
         even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
@@ -88,8 +87,7 @@ def beta_upper(a: float, b: float, tail: float) -> float:
     if tail >= 1.0:
         return 0.0
     scale = log_beta(a, b)
-    low = 0.0
-    high = 1.0
+    low, high = 0.0, 1.0
     mean = a / (a + b)
     spread = math.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
     x = min(mean + spread * math.sqrt(max(0.0, -math.log(tail))), 0.5 * (mean + 1.0))

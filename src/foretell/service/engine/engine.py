@@ -173,6 +173,7 @@ class Engine:
         engine._start(engine.maintenance.compile_forever())
         engine._start(engine.measurements.measure_forever())
         engine._start(engine.maintenance.scrub_forever(scrub_seconds))
+        engine._start(engine.maintenance.rebuild_forever())
         return engine
 
     def _start(self, work: Coroutine[None, None, None]) -> None:

@@ -131,6 +131,9 @@ class Fold:
 
     async def _take(self, tail: Tail) -> None:
         self._began = self._turn = perf_counter()
+        for active in list(self.runtime.by_number.values()):
+            if active.rebuilt is not None:
+                await self._go_on(active, active.rebuilt)
         by_campaign: dict[int, list[Record]] = {}
         for record in tail.records:
             by_campaign.setdefault(record.campaign, []).append(record)
@@ -175,17 +178,28 @@ class Fold:
 
     async def bring_up(self, active: ActiveCampaign, upto: int) -> None:
         """Fold the records of a campaign that the tail has left out, up to a seq."""
-        sharing, number = self.runtime.log.sharing, active.number
-        assert sharing is not None  # noqa: S101  (else the tail leaves out nothing)
+        log, number = self.runtime.log, active.number
         found, after = RECORDS_PER_STEP, active.campaign.position - 1
         while found == RECORDS_PER_STEP and active.damage is None:
-            records = await sharing.records_of(number, after, upto, RECORDS_PER_STEP)
+            if log.sharing is None:
+                records = await log.records(after, upto, RECORDS_PER_STEP, number)
+            else:
+                records = await log.sharing.records_of(number, after, upto, RECORDS_PER_STEP)
             await self._fold_all(active, records)
             found = len(records)
             after = records[-1].seq if records else after
             if active.awaited is not None:
                 return
         await self._close(active, upto)
+
+    async def _go_on(self, active: ActiveCampaign, rebuilt: Campaign) -> None:
+        """Go on with a campaign that had stopped, and was built again from the log."""
+        stopped, active.damage, active.rebuilt = active.damage, None, None
+        active.take_over(rebuilt)
+        await self.guarded(active, self.bring_up(active, self.position))
+        active.folding = self.runtime.log.sharing is None
+        if active.damage is None:
+            logger.warning("%s goes on, built again from the log: %s", active.config.name, stopped)
 
     async def guarded(self, active: ActiveCampaign, work: Coroutine[None, None, None]) -> None:
         """Fold for a campaign; if what it needs is damaged, this campaign alone stops."""

@@ -1,4 +1,4 @@
-"""Maintenance: states are saved, choices are compiled, the log is checked."""
+"""Maintenance: states are saved, choices compiled, the log checked, stopped campaigns rebuilt."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ from foretell.policies.draw import share_writer
 from foretell.policies.verbs import draw_values, has, value_verb_of
 from foretell.service.engine.fold import Fold
 from foretell.service.engine.measurements import Measurements
+from foretell.service.engine.replay import rebuild
 from foretell.service.engine.runtime import Runtime
+from foretell.service.engine.turns import Progress, in_thread
 from foretell.service.engine.verify import verify_log
 from foretell.service.log.errors import LogClosed
+from foretell.service.log.protocol import LogReader
 from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.campaign import Campaign
 from foretell.service.model.events import moment
 from foretell.sim.replayer import import_compiled
 
@@ -34,10 +38,12 @@ COMPILED_SIZE = 100
 """Actions times signals from which on choosing is compiled."""
 SCRUB_PAUSE_SECONDS = 0.005
 """How long a check of the log sleeps after each step, to leave the machine to requests."""
+REBUILD_SECONDS, MOST_REBUILD_SECONDS = 5.0, 300.0
+"""Seconds after which a campaign that has stopped is built again, and at most."""
 
 
 class _Stopping(Exception):
-    """The server stops, and so does the check of the log."""
+    """The server stops, and so does whatever reads the log."""
 
 
 class Maintenance:
@@ -132,11 +138,36 @@ class Maintenance:
         with self.runtime.log.reader() as log:
             return asyncio.run(verify_log(log, self._pause)).damage
 
-    def _pause(self, _: int) -> None:
+    def _pause(self, read: int) -> None:
         """Slow a check down in its own thread, and end it when the server stops."""
+        self._end_when_stopping(read)
+        time.sleep(SCRUB_PAUSE_SECONDS)
+
+    def _end_when_stopping(self, _: int) -> None:
         if self.stopping:
             raise _Stopping
-        time.sleep(SCRUB_PAUSE_SECONDS)
+
+    async def rebuild_forever(self) -> None:
+        """Build campaigns that have stopped again from the log: it may be readable by now.
+
+        That is tried again and again, after a longer time as long as there are any.
+        """
+        wait = REBUILD_SECONDS
+        while True:
+            await asyncio.sleep(wait)
+            actives = self.runtime.by_number.values()
+            stopped = [one for one in actives if one.damage is not None and one.rebuilt is None]
+            for active in stopped:
+                active.rebuilt = await in_thread(self._rebuilt, active.number)
+            wait = min(2 * wait, MOST_REBUILD_SECONDS) if stopped else REBUILD_SECONDS
+
+    def _rebuilt(self, number: int) -> Campaign | None:
+        """Return a campaign as the log alone says; None where that cannot be read, either."""
+        try:
+            with self.runtime.log.reader() as log:
+                return asyncio.run(_rebuild_whole(log, number, self._end_when_stopping))
+        except Exception:  # noqa: BLE001  (it was logged when the campaign stopped)
+            return None
 
     def note_damage(self, sentence: str) -> None:
         """Log once what is damaged, and remember it."""
@@ -185,6 +216,13 @@ class Maintenance:
             condition.writers,
             condition.durability,
         )
+
+
+async def _rebuild_whole(log: LogReader, number: int, progress: Progress) -> Campaign | None:
+    """Build a campaign from the log; None where the log does not hold all of it any more."""
+    if any(number in one.campaigns for one in await log.archives()):
+        return None
+    return await rebuild(log, number, log.head(), progress)
 
 
 def _compiled(state: Any) -> Any:

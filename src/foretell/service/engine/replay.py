@@ -35,7 +35,8 @@ async def close_windows(campaign: Campaign, number: int, until: int, log: LogRea
         needs = campaign.needs()
         campaign.learn(await _fetch(log, number, needs))
         if campaign.needs() == needs:
-            raise Damaged("a decision after", min(needs.after))
+            rank = min(campaign.cursors[stage] for stage in campaign.tracked)
+            raise Damaged(f"the decision of round {rank} after", min(needs.after), "is missing")
 
 
 def fold_at_hand(campaign: Campaign, record: Record) -> bool:

@@ -55,11 +55,10 @@ def storage_error(error: OSError) -> ForetellError | None:
 class Damaged(DamagedFile):
     """A stored record, or something beside the log, cannot be trusted; `seq` is that record."""
 
-    def __init__(self, what: str, seq: int | None = None) -> None:
+    def __init__(
+        self, what: str, seq: int | None = None, wrong: str = "does not match its checksum"
+    ) -> None:
         """Name what is damaged, and the record that it is or belongs to, if there is one."""
         named = what if seq is None else f"{what} {seq}"
-        super().__init__(
-            f"{named} does not match its checksum: run foretell verify, "
-            f"and restore the log from a backup"
-        )
+        super().__init__(f"{named} {wrong}: run foretell verify, and restore the log from a backup")
         self.seq = seq or 0

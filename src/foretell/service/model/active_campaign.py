@@ -68,6 +68,8 @@ class ActiveCampaign:
     """Records that were folded here."""
     damage: ForetellError | None = None
     """Why its state cannot be brought up to date: something that it needs is damaged."""
+    rebuilt: Campaign | None = None
+    """What was built again from the log since then, and the fold goes on with."""
     state_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by the fold, which changes the state, and by whoever copies it in another thread."""
     refitting: bool = False

@@ -84,7 +84,9 @@ class Site:
         return page
 
     async def _make(self, make: Callable[[], Awaitable[str]]) -> MadePage:
-        self._made = {one: task for one, task in self._made.items() if _may_be_shown(task)}
+        self._made = {
+            one: task for one, task in self._made.items() if not task.done() or _is_kept(task)
+        }
         before = process_time()
         main, shown = await make(), banners(self.engine)
 
@@ -105,7 +107,3 @@ def _is_kept(task: asyncio.Task[MadePage]) -> bool:
     """Return whether a page was made, and still may be shown."""
     made = task.done() and not task.cancelled() and task.exception() is None
     return made and monotonic() < task.result().until
-
-
-def _may_be_shown(task: asyncio.Task[MadePage]) -> bool:
-    return not task.done() or _is_kept(task)
