@@ -16,6 +16,9 @@ from tests.client.fake_service import Service
 
 Make: TypeAlias = Callable[..., Any]
 
+PATIENCE = 20.0
+"""Seconds in which anything is done that should be, however busy the machine is."""
+
 
 class Waiting:
     """An AsyncClient that is called like a Client, on a loop in a thread of its own."""
@@ -54,7 +57,7 @@ class Waiting:
 
 def until(true: Callable[[], bool]) -> None:
     """Wait for something that comes true in another thread."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end
         time.sleep(0.005)
@@ -72,6 +75,7 @@ def make(request: pytest.FixtureRequest) -> Iterator[Make]:
     made: list[Any] = []
 
     def one(*args: Any, **settings: Any) -> Any:
+        settings.setdefault("timeout", PATIENCE)
         kind = foretell.Client if request.param == "sync" else Waiting
         made.append(kind(*args, **settings))
         return made[-1]

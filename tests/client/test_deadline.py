@@ -13,7 +13,7 @@ import pytest
 
 from foretell.client import ServiceUnavailable, replies
 from foretell.client.deadline import PhaseTimeouts, enforce_deadline
-from tests.client.conftest import Make, Waiting
+from tests.client.conftest import PATIENCE, Make, Waiting
 from tests.client.fake_service import Service
 
 Misbehave: TypeAlias = Callable[[socket.socket], None]
@@ -21,7 +21,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10
 
 
 def _slowly(connection: socket.socket, piece: bytes) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 2 * PATIENCE
     while time.monotonic() < end:
         connection.sendall(piece)
         time.sleep(0.01)
@@ -39,7 +39,7 @@ def _trickled_body(connection: socket.socket) -> None:
 
 def _endless_body(connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-    end = time.monotonic() + 10
+    end = time.monotonic() + 2 * PATIENCE
     while time.monotonic() < end:
         connection.sendall(b" " * 65536)
 
@@ -81,7 +81,7 @@ def test_a_decision_ends_in_time(
         client = make(url, timeout=0.2, fallback="pick")
         begun = time.monotonic()
         assert client.decide("c").mode == "fallback"
-        assert time.monotonic() - begun < 4.0
+        assert time.monotonic() - begun < PATIENCE
 
 
 @pytest.mark.parametrize("misbehave", [_trickled_head, _trickled_body, _never_ready])
@@ -92,7 +92,7 @@ def test_every_other_call_ends_in_time_too(make: Make, misbehave: Misbehave, nam
         begun = time.monotonic()
         with pytest.raises(ServiceUnavailable, match="no answer within"):
             getattr(client, name)(*([] if name == "keys" else ["c"]))
-        assert time.monotonic() - begun < 4.0
+        assert time.monotonic() - begun < PATIENCE
 
 
 def test_a_resolver_that_hangs_holds_nobody_up(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,14 +104,14 @@ def test_a_resolver_that_hangs_holds_nobody_up(make: Make, monkeypatch: pytest.M
         if host != "slow.example":
             return resolve(host, *args, **more)
         asked.append(host)
-        answer.wait(20)
+        answer.wait(2 * PATIENCE)
         raise socket.gaierror("there is no such host")
 
     monkeypatch.setattr(socket, "getaddrinfo", hanging)
     client = make("http://slow.example:8000", timeout=0.1, fallback="pick")
     begun = time.monotonic()
     assert [client.decide("c").mode for _ in range(5)] == ["fallback"] * 5
-    assert time.monotonic() - begun < 10.0
+    assert time.monotonic() - begun < PATIENCE
     if not isinstance(client, Waiting):
         assert asked == ["slow.example"], "it is asked once, whoever waits"
     answer.set()

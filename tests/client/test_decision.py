@@ -12,7 +12,7 @@ import pytest
 from foretell.client import ClientClosed, ServiceRefused, ServiceUnavailable
 from foretell.errors import InvalidInput
 from foretell.protocol import FieldError
-from tests.client.conftest import Make
+from tests.client.conftest import PATIENCE, Make
 from tests.client.fake_service import GARBAGE, Fault, Service, problem
 
 TROUBLE = {
@@ -69,7 +69,7 @@ def test_trouble_gives_the_fallback_in_time(service: Service, make: Make, fault:
     client.decide("c")
     begun = time.monotonic()
     decision = client.decide("c")
-    assert time.monotonic() - begun < 2.0
+    assert time.monotonic() - begun < PATIENCE
     assert (decision.action, decision.mode) == ("pick", "fallback")
     assert decision.id is decision.propensity is decision.policy is None
 
@@ -84,7 +84,7 @@ def test_trouble_without_a_fallback_is_one_error(
 
 
 def test_a_service_that_is_not_there_is_trouble(service: Service, make: Make) -> None:
-    client = make(service.url, timeout=0.1, fallback="pick")
+    client = make(service.url, timeout=2.0, fallback="pick")
     assert client.decide("c").mode == "policy"
     service.stop()
     assert client.decide("c").mode == "fallback"
@@ -97,7 +97,7 @@ def test_a_service_that_never_answers_is_trouble(make: Make) -> None:
         client = make(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.1, fallback="pick")
         begun = time.monotonic()
         assert client.decide("c").mode == "fallback"
-        assert 0.09 < time.monotonic() - begun < 2.0
+        assert 0.09 < time.monotonic() - begun < PATIENCE
 
 
 @pytest.mark.parametrize("url", ["http://localhost:1", "http://[::1]:1", "http://127.0.0.1:1/a/b"])

@@ -207,7 +207,7 @@ def test_what_the_policy_would_take_is_taken_where_it_can_be(
 ) -> None:
     said = {"type": "urn:foretell:problem:log-closed", "title": "No", "action": action}
     service.always = problem(503)._replace(body=json.dumps(said).encode())
-    provider = ForetellProvider(service.url, key=KEY, timeout=0.2)
+    provider = ForetellProvider(service.url, key=KEY, timeout=1.0)
     found = provider.resolve_boolean_details("dark-mode", False, USER)
     assert (found.value, found.reason, found.error_code) == (value, reason, None)
     assert found.flag_metadata["mode"] == "fallback"
