@@ -68,7 +68,7 @@ def test_the_tail_reaches_now_at_once_and_no_record_comes_below(engine: Engine) 
             assert now > known[-1].seq
             began = asyncio.get_running_loop().time()
             await tail_until(log, known[-1].seq, lambda _, upto, now=now: upto >= now)  # type: ignore[misc]
-            assert asyncio.get_running_loop().time() - began < 5
+            assert asyncio.get_running_loop().time() - began < 20
             (record,) = await accepted(log, ADMIN)
             assert record.seq >= now
             assert log.now() > record.seq
