@@ -5,6 +5,7 @@ Screenshots of every page go to out/screens/. `make test` installs Chromium wher
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -121,7 +122,7 @@ def test_keys_alone_are_enough(demo: Demo, watched: Watched) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "To the content"
     page.keyboard.press("Enter")
-    assert page.url.endswith("#main")
+    expect(page).to_have_url(re.compile("#main$"), timeout=WAIT)
     page.goto(f"{demo.url}/ui/campaigns/bookshop-front/change/pause")
     for _ in range(20):
         page.keyboard.press("Tab")
