@@ -75,4 +75,29 @@ def test_one_place_is_no_move(tmp_path: Path) -> None:
     file = tmp_path / "log.db"
     file.touch()
     assert "name another target" in foretell("copy", str(file), str(file)).stderr
-    assert "there is no database" in foretell("copy", str(tmp_path / "x"), str(file)).stderr
+    missing = foretell("copy", str(tmp_path / "x"), str(file)).stderr
+    assert "there is no database" in missing
+    assert "check the name of the source" in missing
+
+
+def test_no_command_shows_the_password_of_a_database(tmp_path: Path, dsn: str) -> None:
+    place, copy = f"{dsn}&password=secret", str(tmp_path / "copy")
+    keys = foretell("keys", "list", "--db", place)
+    assert "has no records, so no keys" in keys.stderr
+    verified = foretell("verify", "--db", place), foretell("verify", "--db", place, "--json")
+    assert [one.returncode for one in verified] == [0, 0]
+    backup = foretell("backup", copy, "--db", place)
+    assert backup.returncode == 0, backup.stderr
+    archive = foretell("archive", "--db", place, "--out", str(tmp_path))
+    restore = foretell("restore", copy, "--db", place, answer="n\n")
+    for one in (keys, *verified, backup, archive, restore):
+        assert "secret" not in one.stdout + one.stderr
+
+
+def test_a_log_in_postgresql_is_not_replaced_unasked(tmp_path: Path, dsn: str) -> None:
+    copy = str(tmp_path / "copy")
+    assert foretell("backup", copy, "--db", dsn).returncode == 0
+    asked = foretell("restore", copy, "--db", dsn, answer="n\n")
+    assert "of which nothing is kept?" in asked.stdout
+    assert asked.returncode == 130
+    assert foretell("verify", "--db", dsn).returncode == 0

@@ -148,6 +148,17 @@ def test_a_month_with_open_windows_stays(path: Path, capsys: pytest.CaptureFixtu
         assert "records are in" in capsys.readouterr().out
 
 
+def test_a_month_of_a_campaign_without_a_saved_state_stays(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Served(path) as served:
+        live_through_months(served, partition=True)
+        execute(path, "DELETE FROM foretell.states")
+        archive(served, path.parent / "out")
+        said = "no state of 'old' is saved yet, as a server does within a minute"
+        assert said in capsys.readouterr().out
+
+
 def test_the_command_archives_a_log_that_nobody_serves(path: Path, tmp_path: Path) -> None:
     with Served(path) as served:
         ids = live_through_months(served, partition=True)

@@ -20,6 +20,7 @@ from foretell.cli.target import (
 )
 from foretell.errors import InvalidInput
 from foretell.files import open_private, sync
+from foretell.service.database_address import is_address, without_password
 
 
 @click.command()
@@ -51,8 +52,8 @@ def restore(copy: Path, yes: bool, url: str | None, key: str | None, db: str | N
     """Put a COPY in place of a database, once it is checked.
 
     With --db the server must be stopped; with --url and --key it goes on from the copy while
-    running. The old database is kept next to it, with a name that ends in .before-restore. The keys
-    that are valid afterwards are those of the copy.
+    running. The old database is kept next to it, with a name that ends in .before-restore; what a
+    log in PostgreSQL held is not kept. The keys that are valid afterwards are those of the copy.
     """
     address = target_url(url, db)
     if address:
@@ -62,7 +63,10 @@ def restore(copy: Path, yes: bool, url: str | None, key: str | None, db: str | N
                 service.restore(file)
     else:
         path = database(db)
-        if Path(path).exists():
+        if is_address(path):
+            place = without_password(path)
+            _confirm(f"Put {copy} in place of {place}, of which nothing is kept?", yes=yes)
+        elif Path(path).exists():
             if copy.samefile(path):
                 raise InvalidInput(f"{str(copy)!r} is the database itself: name a copy of it")
             _confirm(f"Put {copy} in place of {path}?", yes=yes)

@@ -54,7 +54,9 @@ COMMANDS = {
         "List the policies: what each needs to know, what it costs, and when to use it.",
     ),
     "scenarios": _Command("lists", "list_scenarios", "List the named scenarios."),
-    "serve": _Command("serve", "serve", "Serve decisions over HTTP, from one database file."),
+    "serve": _Command(
+        "serve", "serve", "Serve decisions over HTTP, from a database file or from PostgreSQL."
+    ),
     "keys": _Command(
         "keys", "keys", "List, make and revoke keys, and change the secrets that sign decision ids."
     ),

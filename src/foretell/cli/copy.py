@@ -26,7 +26,7 @@ def copy(source: str, target: str) -> None:
     """
     if not is_address(source) and not is_address(target) and _same_file(source, target):
         raise InvalidInput(f"{source!r} is both source and target: name another target")
-    existing_database(source)
+    existing_database(source, "check the name of the source")
     with serve_extra():
         from foretell.service.log.open import copy_log, open_reader
     from foretell.progress import progress_bar

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from foretell import protocol
 from foretell.cli.target import admin_client, existing_database, serve_extra, target_url
 from foretell.errors import InvalidInput
+from foretell.service.database_address import without_password
 
 if TYPE_CHECKING:
     from foretell.service.engine import Engine
@@ -95,7 +96,7 @@ class _Database:
         with open_reader(self._path) as log:
             if not asyncio.run(log.records(0, log.head(), 1)):
                 raise InvalidInput(
-                    f"the database {self._path!r} has no records, so no keys: "
+                    f"the database {without_password(self._path)!r} has no records, so no keys: "
                     f"start the service once, which makes the first"
                 )
         return asyncio.run(opened())

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from foretell.client.admin import AdminClient
 
 _DB = click.option(
-    "--db", metavar="FILE", help=f"The database.  [FORETELL_DB; default: {Settings().db}]"
+    "--db",
+    metavar="DATABASE",
+    help=f"A file, or an address of PostgreSQL.  [FORETELL_DB; default: {Settings().db}]",
 )
 _URL = click.option("--url", help="The address of a running service.  [FORETELL_URL]")
 _KEY = click.option(
@@ -63,11 +65,11 @@ def database(db: str | None) -> str:
     return db or os.environ.get("FORETELL_DB") or Settings().db
 
 
-def existing_database(db: str | None) -> str:
+def existing_database(db: str | None, advice: str = "name one with --db") -> str:
     """Return the path of the database, which must exist."""
     path = database(db)
     if not is_address(path) and not Path(path).is_file():
-        raise InvalidInput(f"there is no database {path!r}: name one with --db")
+        raise InvalidInput(f"there is no database {path!r}: {advice}")
     return path
 
 

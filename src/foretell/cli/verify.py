@@ -13,6 +13,7 @@ import msgspec
 from foretell.cli.output import JSON_OPTION
 from foretell.cli.target import db_option, existing_database, serve_extra
 from foretell.errors import DamagedFile
+from foretell.service.database_address import without_password
 
 if TYPE_CHECKING:
     from foretell.service.engine.verify import Verification
@@ -38,6 +39,7 @@ def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes
     Exits with 1 if anything is damaged, and names it.
     """
     path = existing_database(db)
+    place = without_password(path)
     with serve_extra():
         from foretell.service.engine.verify import Verification, verify_log
         from foretell.service.log.open import open_reader
@@ -46,20 +48,20 @@ def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes
     try:
         with open_reader(path) as log:
             steps = 2 * asyncio.run(log.count_records())
-            with progress_bar(f"Checking {path}", steps) as advance:
+            with progress_bar(f"Checking {place}", steps) as advance:
                 verification = asyncio.run(verify_log(log, advance))
     except DamagedFile as error:
         verification = Verification(0, 0, [], [str(error)])
     if as_json:
-        click.echo(json.dumps({"db": path, **msgspec.to_builtins(verification)}, indent=2))
+        click.echo(json.dumps({"db": place, **msgspec.to_builtins(verification)}, indent=2))
     else:
-        _print_verification(path, verification)
+        _print_verification(place, verification)
     if verification.damage:
         sys.exit(1)
 
 
-def _print_verification(path: str, verification: Verification) -> None:
-    click.echo(f"{path}: {verification.records:,} records, {verification.states:,} saved states")
+def _print_verification(place: str, verification: Verification) -> None:
+    click.echo(f"{place}: {verification.records:,} records, {verification.states:,} saved states")
     for one in verification.campaigns:
         click.echo(f"  {one.campaign} as of {one.as_of}: {_COMPARISONS[one.comparison]}")
     if not verification.damage:

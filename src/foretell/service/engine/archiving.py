@@ -24,7 +24,7 @@ async def why_kept(log: LogReader, archiver: Archiver, partition: Partition) -> 
         saved = await log.load_state(number)
         campaign = None if saved is None else unpack(saved.version, saved.body)
         if campaign is None:
-            return f"no state of {config.name!r} is saved yet: start the service once"
+            return f"no state of {config.name!r} is saved yet, as a server does within a minute"
         due = max(campaign.rules.dues(moment(partition.end)))
         if moment(log.head()) <= due:
             return f"windows of the campaign {config.name!r} are open until {format_timestamp(due)}"

@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from foretell.errors import InvalidInput, MissingExtra
+from foretell.errors import ForetellError, InvalidInput, MissingExtra
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.open import open_log, open_reader
 from foretell.service.log.postgres import connection as connections
@@ -189,8 +189,55 @@ def test_what_cannot_be_opened_is_refused_without_naming_a_password() -> None:
     nobody = "postgresql://me:secret@127.0.0.1:1/log"
     said = refused(nobody)
     assert "postgresql://me@127.0.0.1:1/log cannot be used now" in said
+    assert said.endswith(": check its address, and that the server runs")
     assert "secret" not in said
     assert "is for a database file" in refused(missing, durability="relaxed")
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("mysql://me:secret@db.example/log", "begins with mysql://: write postgresql://user"),
+        ("postgresql+asyncpg://me:secret@db.example/log", "begins with postgresql+asyncpg://"),
+        ("sqlite:///secret.db", "or the name of a file"),
+        ("postgresql://me:secret@127.0.0.1:a/log", "127.0.0.1:a/log cannot be read"),
+        ("postgresql://me:secret@[::1/log", "cannot be read"),
+        ("postgresql://me:se/secret@127.0.0.1:1/log", "postgresql://… cannot be"),
+        ("PostgreSQL://me:secret@127.0.0.1:1/log", "cannot be used now"),
+    ],
+)
+def test_an_address_that_cannot_be_read_is_refused_in_a_sentence(
+    address: str, sentence: str
+) -> None:
+    with pytest.raises((InvalidInput, LogClosed)) as caught, open_reader(address):
+        pass
+    for said in (refused(address), str(caught.value)):
+        assert sentence in said
+        assert "secret" not in said
+        assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (asyncpg.InsufficientPrivilegeError, "let it connect to that database, and make a schema"),
+        (asyncpg.InvalidPasswordError, "check the user and the password"),
+        (asyncpg.InvalidCatalogNameError, "make it, or check its name"),
+        (asyncpg.DiskFullError, "cannot be used now"),
+        (asyncpg.UndefinedObjectError, "cannot be used: it says so"),
+    ],
+)
+def test_what_a_server_refuses_is_said_in_one_line(
+    error: type[asyncpg.PostgresError], advice: str
+) -> None:
+    """A server adds lines with details and hints."""
+    refusal = error("it says so")
+    refusal.detail, refusal.hint = "More of it.", "And more."
+    with pytest.raises(ForetellError) as caught, connections.driver_errors_wrapped("postgresql://"):
+        raise refusal
+    assert "it says so" in str(caught.value)
+    assert advice in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_the_speed_of_a_test_database_is_kept(empty: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import asyncpg
 
 from foretell.errors import ForetellError, InvalidInput
+from foretell.service.database_address import FORM
 from foretell.service.database_address import without_password as shown
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.postgres.settings import read_settings, write_settings
@@ -105,7 +106,27 @@ async def connection_options(dsn: str) -> dict[str, Any]:
 
 
 async def connect(dsn: str) -> Any:
-    """Open a connection; raise `LogClosed` where that may work later."""
+    """Open the first connection to a database; raise `LogClosed` where that may work later."""
+    with opening(dsn):
+        return await connect_again(dsn)
+
+
+@contextmanager
+def opening(dsn: str) -> Iterator[None]:
+    """Say what to do about a database that cannot be reached, or an address that cannot be read."""
+    try:
+        with driver_errors_wrapped(dsn):
+            yield
+    except LogClosed as error:
+        raise LogClosed(f"{error}: check its address, and that the server runs") from error
+    except ForetellError:
+        raise
+    except ValueError as error:
+        raise InvalidInput(f"the address {shown(dsn)} cannot be read ({error}): {FORM}") from None
+
+
+async def connect_again(dsn: str) -> Any:
+    """Open a connection to a database that could be used before."""
     with driver_errors_wrapped(dsn):
         connection = await asyncpg.connect(dsn, **await connection_options(dsn))
     version = connection.get_server_version().major
@@ -170,17 +191,28 @@ def driver_errors_wrapped(dsn: str) -> Iterator[None]:
     """Raise an error of the driver as one of ours that names the database, without its password."""
     try:
         yield
-    except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as e:
-        raise InvalidInput(f"cannot use the database {shown(dsn)}: {e}") from None
+    except asyncpg.InvalidAuthorizationSpecificationError as error:
+        raise InvalidInput(
+            f"the server of {shown(dsn)} refuses the user ({said(error)}): "
+            f"check the user and the password, and whom the server lets in"
+        ) from None
+    except asyncpg.InvalidCatalogNameError as error:
+        raise InvalidInput(
+            f"cannot use the database {shown(dsn)} ({said(error)}): make it, or check its name"
+        ) from None
     except asyncpg.ClientConfigurationError as error:
         raise InvalidInput(f"the address {shown(dsn)} cannot be used: {error}") from None
     except asyncpg.InsufficientPrivilegeError as error:
         raise InvalidInput(
-            f"the user of {shown(dsn)} may not make or use the log ({error}): "
-            f"let it make a schema in that database"
+            f"the user of {shown(dsn)} may not make or use the log ({said(error)}): "
+            f"let it connect to that database, and make a schema there"
         ) from None
     except PASSING as error:
-        reason = str(error) or type(error).__name__
-        raise LogClosed(f"the database {shown(dsn)} cannot be used now ({reason})") from error
+        raise LogClosed(f"the database {shown(dsn)} cannot be used now ({said(error)})") from error
     except asyncpg.PostgresError as error:
-        raise ForetellError(f"the database {shown(dsn)} cannot be used: {error}") from error
+        raise ForetellError(f"the database {shown(dsn)} cannot be used: {said(error)}") from error
+
+
+def said(error: BaseException) -> str:
+    """Return what a server or a driver says, without the lines of details and hints below it."""
+    return str(error).partition("\n")[0] or type(error).__name__

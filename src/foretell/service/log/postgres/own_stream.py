@@ -23,7 +23,7 @@ from foretell.service.log.postgres.connection import (
     AWAY,
     PASSING,
     close_connection,
-    connect,
+    connect_again,
     driver_errors_wrapped,
 )
 from foretell.service.log.postgres.group import APPEND, Group, head_arguments
@@ -175,7 +175,7 @@ class OwnStream:
 
     async def reconnect(self) -> None:
         """Connect again, find out where the stream ends, and open another if it is of no use."""
-        connection = await connect(self._dsn)
+        connection = await connect_again(self._dsn)
         try:
             with driver_errors_wrapped(self._dsn):
                 found = await read_own(connection, self.row.stream)

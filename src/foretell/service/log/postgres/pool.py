@@ -11,7 +11,11 @@ from typing import Any, Self, TypeVar
 
 import asyncpg
 
-from foretell.service.log.postgres.connection import connection_options, driver_errors_wrapped
+from foretell.service.log.postgres.connection import (
+    connection_options,
+    driver_errors_wrapped,
+    opening,
+)
 
 MOST_READERS = 4
 T = TypeVar("T")
@@ -28,7 +32,7 @@ class Pool:
     @classmethod
     async def open(cls, dsn: str) -> Self:
         """Make a pool that connects when a connection is needed."""
-        with driver_errors_wrapped(dsn):
+        with opening(dsn):
             pool = await asyncpg.create_pool(
                 dsn,
                 min_size=0,

@@ -20,7 +20,7 @@ import asyncpg
 
 from foretell.errors import ForetellError
 from foretell.service.log.errors import Damaged
-from foretell.service.log.postgres.connection import PASSING, close_connection, connect
+from foretell.service.log.postgres.connection import PASSING, close_connection, connect_again
 from foretell.service.log.postgres.settings import StreamTiming
 from foretell.service.log.postgres.streams import (
     OpenStream,
@@ -80,7 +80,7 @@ class StreamWatch:
 
     async def start(self) -> None:
         """Look once, and then again and again."""
-        self._connection = await connect(self._dsn)
+        self._connection = await connect_again(self._dsn)
         await self._look()
         self._task = asyncio.create_task(self._run())
 
@@ -111,7 +111,7 @@ class StreamWatch:
             self._wake.clear()
             try:
                 if self._connection is None:
-                    self._connection = await connect(self._dsn)
+                    self._connection = await connect_again(self._dsn)
                 await self._look()
             except (ForetellError, *PASSING, asyncpg.PostgresError) as error:
                 level = logging.ERROR if isinstance(error, Damaged) else logging.DEBUG
