@@ -56,6 +56,7 @@ def test_the_first_start_prints_a_key_that_works_and_no_later_one_does(tmp_path:
         server.key = found[1]
         assert server.ask("GET", "/v1/campaigns") == (200, {"campaigns": []})
     assert f"curl {server.url}/v1/campaigns" in server.said
+    assert f"Dashboard: {server.url}/ui   API: {server.url}/docs\n" in server.said
     assert server.key not in server.logged()
     with Server(tmp_path, FORETELL_ADMIN_KEY="") as again:
         pass

@@ -74,7 +74,7 @@ def _use_file(ctx: click.Context, _param: click.Parameter, path: str | None) -> 
     help="Settings as a TOML file, by their names.",
 )
 def serve(**values: Any) -> None:
-    """Serve decisions over HTTP, from one database file.
+    """Serve decisions over HTTP, from a database file or from PostgreSQL.
 
     Each setting comes from its flag, else from its environment variable, else from the TOML file.
     SIGTERM and Ctrl-C finish the requests in flight and stop; a second one stops at once, and
@@ -92,7 +92,8 @@ def serve(**values: Any) -> None:
 def _print_started(settings: Settings, started: Started) -> None:
     """Print where the service is and, at the first start, its admin key."""
     db = without_password(settings.db)
-    _print(f"foretell serves {db} at {started.url} (read {started.url}/docs)")
+    _print(f"foretell serves {db} at {started.url}")
+    _print(f"Dashboard: {started.url}/ui   API: {started.url}/docs")
     if started.first_key is None:
         return
     _print(

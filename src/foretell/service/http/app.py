@@ -104,7 +104,9 @@ def _not_found(otherwise: ASGIApp, done: Callable[[int, float], None]) -> ASGIAp
         if scope["type"] != "http":
             await otherwise(scope, receive, send)
             return
-        problem = NotFound("there is nothing at this address: /docs lists what there is")
+        problem = NotFound(
+            "there is nothing at this address: /ui is the dashboard, and /docs lists the API"
+        )
         done(problem.status, 0.0)
         await send_response(problem_response(problem), "none", scope["method"], receive, send)
 
