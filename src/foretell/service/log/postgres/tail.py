@@ -35,7 +35,7 @@ class TailFollower:
         self.done = 0
         """Up to where what was handed over has been dealt with."""
         self._after = after
-        self._upto = 0
+        self._upto = after + 1
         self._pool = pool
         self._watch = watch
         self._timing = timing
@@ -63,8 +63,8 @@ class TailFollower:
             raise LogClosed(self._end)
         self._wake.clear()
         upto = self._watch.watermark
-        if upto == self._upto:
-            return Tail([], upto)
+        if upto <= self._upto:
+            return Tail([], self._upto)
         try:
             rows = await self._pool.fetch(
                 f"SELECT {COLUMNS} FROM foretell.events WHERE seq > $1 AND seq < $2 "
