@@ -80,4 +80,4 @@ def refit_reader(state: Any, decisions: int) -> Reader | None:
 
 def loaded_reader(state: Any) -> Reader | None:
     """Return what lets such a state read decisions, compiled, if that is loaded already."""
-    return _loaded.get(structure_of(state))
+    return _loaded.get(structure_of(state)) if _loaded else None

@@ -361,3 +361,26 @@ def test_other_changes_wait_until_the_log_is_read(tmp_path: Path) -> None:
             return engine.campaign("c")
 
         assert isinstance(refit_amid(served, refused), protocol.CampaignView)
+
+
+def test_what_a_refit_replaces_is_let_go_piece_by_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To free some thousand decisions at once would hold up every other campaign."""
+    monkeypatch.setattr(fold, "RECORDS_PER_STEP", 4)
+    with Served(tmp_path / "a.db") as served:
+        run_campaign(served, "c")
+        replaced, left = served.campaign(), []
+        forget = replaced.cache.forget
+
+        def counted(count: int) -> bool:
+            more = forget(count)
+            left.append(len(replaced.cache._by_number))
+            assert len(replaced.cache._by_rank) == left[-1]
+            return more
+
+        monkeypatch.setattr(replaced.cache, "forget", counted)
+        served.patch(policy="nsd-kl")
+        assert served.campaign() is not replaced
+        assert left == [16, 12, 8, 4, 0]
+        assert served.digest() == served.rebuilt().digest()

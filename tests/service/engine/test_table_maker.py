@@ -138,3 +138,32 @@ def test_a_table_that_was_begun_before_a_change_is_not_used(tmp_path: Path, maki
         assert np.isneginf(kept.values[0]).all(), "only rows that can be chosen are made"
 
     on_large(tmp_path, work)
+
+
+def test_a_small_table_is_made_again_when_its_decision_is_folded(
+    tmp_path: Path, making: Making, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(engine: Engine) -> None:
+        monkeypatch.setattr(decider, "KEEP_FACTOR", 0)
+        monkeypatch.setattr(decider, "SLOW_SECONDS", 60.0)
+        small = engine.runtime.by_name["small"]
+        await decide(engine, "small")
+        await engine.settled()
+        made = len(making.states)
+        table = small.decider.find(decider.EVERY_SET)
+        assert table is not None
+        for _ in range(5):
+            answer = await decide(engine, "small")
+            assert len(making.states) == made, "it was at hand"
+            assert small.decider.find(decider.EVERY_SET) is table
+            await engine.settled()
+            made += 1
+            assert len(making.states) == made
+            assert small.decider.find(decider.EVERY_SET) is not table
+            table = small.decider.find(decider.EVERY_SET)
+        for _ in range(3):
+            await engine.feedback(answer.decision_id, protocol.SignalReport("s1"))
+            await engine.settled()
+        assert len(making.states) == made, "nobody has chosen from the last"
+
+    on_large(tmp_path, work)

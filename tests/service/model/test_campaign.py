@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -146,6 +147,46 @@ def test_a_window_is_not_closed_by_a_position_below_it() -> None:
     assert campaign.cursors == [0, 0]
     script.close_windows(campaign, stamp(due))
     assert campaign.cursors == [1, 0]
+
+
+@pytest.mark.parametrize("windows", [(1.0, 2.0), (0.6, 0.6), (0.3, 0.3)])
+@pytest.mark.parametrize("seed", range(2))
+def test_many_records_that_only_count_are_as_one_by_one(
+    windows: tuple[float, float], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between them windows close, decisions are at hand, and some is late, corrected or void."""
+    monkeypatch.setattr(decision_cache, "MAX_DECISIONS", 129)
+    rng = random.Random(seed)  # noqa: S311
+    script = Script(config_of("ucb", signal_window=windows[0], reward_window=windows[1]))
+    for turn in range(2):
+        numbers = [script.decide(rng.randrange(2)) for _ in range(280)]
+        for _ in range(300):
+            number = rng.choice(numbers[:150] if rng.random() < 0.98 else numbers)
+            what = rng.random()
+            if what < 0.02 * turn:
+                script.correct(number, ADJUST, 0.5, "r")
+            elif what < 0.01:
+                script.void(number)
+            elif what < 0.5:
+                script.reward(number, rng.choice([0.5, 1.0, 3.0]))
+            else:
+                script.signal(number, rng.randrange(2))
+            script.pass_time(rng.choice([0.0, 0.002, 0.006]))
+    one_by_one, in_runs = script.folded(script.records[1].seq), script.folded(script.records[1].seq)
+    left, together = script.records[1:], 0
+    while left:
+        run, left = left[: (size := rng.choice([1, 3, 32]))], left[size:]
+        taken = in_runs.apply_early(run)
+        together += taken * len(run)
+        for record in run:
+            script.fold(one_by_one, record)
+            if not taken:
+                script.fold(in_runs, record)
+        assert in_runs.position == one_by_one.position
+        assert not taken or in_runs.digest() == one_by_one.digest()
+    assert in_runs.digest() == one_by_one.digest()
+    assert together > 32, "or nothing is tried here"
+    assert one_by_one.counters.counts[3] > 0 or windows[1] > 1, "some is late"
 
 
 def test_it_asks_for_what_it_does_not_know_and_nothing_else() -> None:

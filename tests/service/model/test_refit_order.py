@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,10 @@ class Heard:
         for at, reward, was_silent in zip(now, rewards, silent, strict=True):
             self.others.append((at, 0, *reward, bool(was_silent)))
 
-    def reward_came(self, now: int) -> None:
-        self.others.append((now, 1))
+    def rewards_came(self, now: Sequence[int]) -> None:
+        self.others += [(one, 1) for one in now]
 
-    def signals_came(self, now: list[int]) -> None:
+    def signals_came(self, now: Sequence[int]) -> None:
         self.signals += now
 
 

@@ -26,7 +26,7 @@ def fed(days: int, rewards_on: object, per_day: int = 40) -> ValidityLedger:
         for one in range(per_day):
             now = day * DAY + one * DAY // per_day
             if rewards_on(day) and one % 2:  # type: ignore[operator]
-                ledger.reward_came(now)
+                ledger.rewards_came((now,))
             ledger.settle(now, one % 2, 1, float(one % 2), silent=not one % 2)
     return ledger
 
@@ -53,7 +53,7 @@ def test_rewards_that_come_once_a_night_are_not_overdue_after_the_first_one() ->
         for one in range(100):
             ledger.settle(day * DAY + one, one % 2, 1, float(one % 2), silent=not one % 2)
         for one in range(50):
-            ledger.reward_came(day * DAY + DAY // 2 + one)
+            ledger.rewards_came((day * DAY + DAY // 2 + one,))
     assert ledger.left_out <= 2 * 100
     assert ledger.test.clock[0] >= 18 * 100
     assert DAY < ledger.usual_pause <= 2 * DAY
@@ -61,7 +61,7 @@ def test_rewards_that_come_once_a_night_are_not_overdue_after_the_first_one() ->
 
 def test_rare_rewards_are_not_waited_for() -> None:
     ledger = ValidityLedger(2, 2)
-    ledger.reward_came(0)
+    ledger.rewards_came((0,))
     for one in range(20 * HELD):
         ledger.settle(one, one % 2, 0, 0.0, silent=True)
     assert ledger.left_out == 0
@@ -115,11 +115,12 @@ def test_many_settled_rewards_at_a_time_are_as_one_by_one(seed: int) -> None:
         together.settle_all(moments, rewards, silent)
         signals = sorted(rng.randrange(now + 1) for _ in range(3))
         for at in signals:
-            one_by_one.signal_came(at)
+            one_by_one.signals_came((at,))
         together.signals_came(signals)
-        now += rng.choice([1, 1000, 10**7])
-        one_by_one.reward_came(now)
-        together.reward_came(now)
+        came = [now := now + rng.choice([1, 1000, 10**7]) for _ in range(rng.choice([1, 4]))]
+        for at in came:
+            one_by_one.rewards_came((at,))
+        together.rewards_came(came)
         for name, known in one_by_one.arrays().items():
             assert known.tobytes() == together.arrays()[name].tobytes()
     assert one_by_one.left_out > 0

@@ -89,6 +89,7 @@ class Access:
 
     def keys(self) -> list[protocol.KeyView]:
         """List the valid keys, without their secrets."""
+        self.runtime.check_read()
         return self.runtime.keyring.views(moment(self.runtime.log.now()))
 
     async def open_session(self, caller: Caller, until: int) -> str:
@@ -177,6 +178,7 @@ class Access:
 
     def secrets(self) -> list[protocol.SecretView]:
         """List the secrets that sign decision ids, without the secrets themselves."""
+        self.runtime.check_read()
         known = self.runtime.secrets
         since = [format_timestamp(moment(seq)) for seq in known.since]
         return [

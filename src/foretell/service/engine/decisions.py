@@ -92,6 +92,7 @@ class Decisions:
             draft = self._draft(active, ask, eligible, unit, nonce, drawn)
             written = await self._append_decision(active, draft, nonce)
             if isinstance(written, Accepted):
+                await self.runtime.know_secrets(written.record.seq)
                 return self._answer(active, written.record, policy), True
             if isinstance(written, Duplicate):
                 return await self._repeat(active, ask, written.earlier), False
@@ -182,6 +183,7 @@ class Decisions:
                 "try again"
             )
         policy = await self.runtime.policy_at(active.number, earlier.event.config)
+        await self.runtime.know_secrets(earlier.seq)
         return self._answer(active, earlier, policy)
 
     def _answer(

@@ -39,7 +39,14 @@ class FeedbackIntake:
     async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
         """Take in a signal, a reward, a correction or a void."""
         self.runtime.check_open()
-        (receipt,) = await self._take_in([self._read(decision_id, report)])
+        try:
+            about = self._read(decision_id, report)
+        except NotFound:
+            if not await self.runtime.learn_secrets():
+                raise
+            self.unread -= 1
+            about = self._read(decision_id, report)
+        (receipt,) = await self._take_in([about], Turns())
         if isinstance(receipt, RequestProblem):
             raise receipt
         if receipt.status == "rejected":
@@ -54,9 +61,15 @@ class FeedbackIntake:
             self.runtime.check_open()
             parsed += [self._read_item(raw, own) for raw in raws]
             await turns.pause()
+        unknown = [index for index, one in enumerate(parsed) if _is_unknown(one)]
+        if unknown and await self.runtime.learn_secrets():
+            self.unread -= len(unknown)
+            for index in unknown:
+                parsed[index] = self._read_item(items[index], own)
+        await turns.pause()
         sound = [feedback for feedback in parsed if isinstance(feedback, AboutDecision)]
         self.runtime.check_open()
-        taken = iter(await self._take_in(sound))
+        taken = iter(await self._take_in(sound, turns))
         results: list[protocol.Receipt] = []
         for some in in_pieces(range(len(items))):
             for index in some:
@@ -103,7 +116,7 @@ class FeedbackIntake:
                 f"there is no decision with the decision_id {decision_id[:20]!r}…: {UNKNOWN_ID}",
                 field="decision_id",
             )
-        if own not in (None, active.config.name):
+        if own is not None and own != active.config.name:
             self.unread += 1
             raise Forbidden(
                 f"the key is for the campaign {own!r} alone, and this decision is one of another: "
@@ -119,11 +132,10 @@ class FeedbackIntake:
             raise
 
     async def _take_in(
-        self, feedback: list[AboutDecision]
+        self, feedback: list[AboutDecision], turns: Turns
     ) -> list[protocol.Receipt | RequestProblem]:
         """Write feedback, and say what became of each; what there is no room for is a problem."""
         log = self.runtime.log
-        turns = Turns()
         waiting = await Waiting.find(feedback, log, turns)
         written: list[Written | None] = [None] * len(feedback)
         try:
@@ -152,3 +164,8 @@ class FeedbackIntake:
         for active in {id(one.active): one.active for one in compress(feedback, repeated)}.values():
             await self.runtime.write_counts(active)
         return receipts
+
+
+def _is_unknown(read: AboutDecision | protocol.Receipt) -> bool:
+    """Return whether an event was rejected because of the id of its decision."""
+    return isinstance(read, protocol.Receipt) and (read.detail or "").endswith(UNKNOWN_ID)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from math import inf
 from time import perf_counter
 
@@ -146,11 +148,11 @@ class Fold:
         if self._shared is not None:
             await self._shared.share_out(tail.upto)
         for active in list(self.runtime.by_number.values()):
-            if active.folding:
-                await self.guarded(active, self._close(active, tail.upto))
+            await self._end_item(active, tail.upto)
         self._check_same_log(self.runtime.restores)
         awaited = (one.awaited for one in self.runtime.by_number.values())
         self.position = min([tail.upto, *(seq for seq in awaited if seq is not None)])
+        self.runtime.folded = self.position
         self.runtime.log.note_seen(self.position)
         self._moved.set()
 
@@ -222,49 +224,70 @@ class Fold:
             about = {record.decision for record in records if isinstance(record.event, Feedback)}
             archived = await archived_among(about, self.runtime.log)
             records = [record for record in records if record.decision not in archived]
-        for index, record in enumerate(records):
-            if index % RECORDS_PER_READ == 0:
-                coming = records[index : index + RECORDS_PER_READ]
-                await prefetch(active.campaign, coming, self.runtime.log)
+        for first in range(0, len(records), RECORDS_PER_READ):
+            coming = records[first : first + RECORDS_PER_READ]
+            saves = active.save_due or active.publish_due
+            if not saves and active.campaign.apply_early(coming):
+                active.count_folded(len(coming))
+                await self._end_long_turn()
+            elif not await self._fold_each(active, coming):
+                return
+        active.campaign.tell()
+
+    async def _fold_each(self, active: ActiveCampaign, records: list[Record]) -> bool:
+        """Fold records one by one; return whether to go on: not while a refit is awaited."""
+        await prefetch(active.campaign, records, self.runtime.log)
+        for record in records:
             if active.save_due or active.publish_due:
                 await self._save(active, record.seq)
             event = record.event
             if isinstance(event, Configured) and event.refit_from is not None:
                 if self._shared is not None and self._shared.awaits(active, record, event):
-                    return
+                    return False
                 active.campaign.tell()
                 await self._replace(active, record, event)
             else:
                 if not fold_at_hand(active.campaign, record):
                     await fold(active.campaign, record, self.runtime.log)
                 active.folded(event)
-            active.folded_records += 1
-            active.unsaved += active.folding
+            active.count_folded(1)
             if perf_counter() - self._turn > LONG_TURN_SECONDS:
                 active.campaign.tell()
-                await self._let_others_go_on()
+                await self._end_long_turn()
         active.campaign.tell()
+        return True
 
-    async def _let_others_go_on(self) -> None:
-        """End a long turn; where requests are waiting, leave them most of the time.
+    async def _end_long_turn(self) -> None:
+        """Let others go on after a long turn; leave them most of the time if requests are waiting.
 
         What is durable is answered, and a fold that lags a little catches up when there is less to
         do; one that is behind takes its turn, so that no load keeps it from what it must learn.
         """
         ended = perf_counter()
+        if ended - self._turn <= LONG_TURN_SECONDS:
+            return
         await asyncio.sleep(0)
         if perf_counter() - ended > BUSY_SECONDS and ended - self._began < BEHIND_SECONDS:
             await asyncio.sleep(REST_FACTOR * (ended - self._turn))
         self._turn = perf_counter()
 
+    async def _end_item(self, active: ActiveCampaign, upto: int) -> None:
+        """Close the windows that are due, and ready a campaign for its next decision."""
+        if active.folding:
+            await self.guarded(active, self._close(active, upto))
+        if active.decider.renew(active.overlay, partial(secrets.randbits, 64)):
+            await self._end_long_turn()
+
     async def _close(self, active: ActiveCampaign, upto: int) -> None:
         if active.damage is None:
+            campaign, closed = active.campaign, sum(active.campaign.cursors)
             if active.save_due or active.publish_due:
                 await self._save(active, upto)
-            campaign = active.campaign
             if not campaign.close_windows(upto):
                 await close_windows(campaign, active.number, upto, self.runtime.log)
             campaign.tell()
+            if sum(campaign.cursors) != closed:
+                active.overlay.changed()
 
     async def _replace(self, active: ActiveCampaign, record: Record, event: Configured) -> None:
         """Put a refit in place of the state: as of its position, and the records since."""
@@ -278,8 +301,11 @@ class Fold:
         await catch_up(campaign, number, record.seq, log)
         await asyncio.sleep(0)  # what follows gets a turn of its own
         campaign.apply(record)
+        replaced = active.campaign
         active.replace(campaign)
         logger.info("%s was refit: %s", event.config.name, event.why)
+        while replaced.cache.forget(RECORDS_PER_STEP):  # noqa: ASYNC110  (all at once takes long)
+            await asyncio.sleep(0)
 
     async def _save(self, active: ActiveCampaign, before: int) -> None:
         """Save a campaign's state at the next moment at which states are saved, once it is due."""

@@ -133,6 +133,8 @@ class Queries:
         runtime = self.runtime
         runtime.check_open()
         token = runtime.secrets.read(decision_id)
+        if token is None and await runtime.learn_secrets():
+            token = runtime.secrets.read(decision_id)
         active = None if token is None else runtime.by_number.get(token.campaign)
         found = []
         if active is not None and active.damage is not None:

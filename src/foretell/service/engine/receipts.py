@@ -9,8 +9,10 @@ from foretell import protocol
 from foretell.service.engine.waiting import AboutDecision, Waiting
 from foretell.service.log.errors import Damaged
 from foretell.service.log.protocol import Accepted, ClaimedInArchive, Duplicate, Written
+from foretell.service.model.campaign import Campaign
 from foretell.service.model.events import VOID, Feedback, Record
 from foretell.service.model.feedback import clipped_sentence, same_report, why_parked
+from foretell.service.model.reward_total import NO_REWARDS
 
 
 def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Receipt:
@@ -29,10 +31,22 @@ def receipt_of(waiting: Waiting, index: int, written: Written) -> protocol.Recei
         receipt = protocol.Receipt("late", event.event_id)
     else:
         receipt = protocol.Receipt("accepted", event.event_id)
-    if event.stage and (total := active.campaign.clipped(record)) is not None:
+    if event.stage and (total := _clipped(active.campaign, record)) is not None:
         receipt.clipped = True
         receipt.detail = clipped_sentence(total, active.config.reward_range)
     return receipt
+
+
+def _clipped(campaign: Campaign, record: Record) -> float | None:
+    """Return the reward of a decision with a record, where it lies outside the range.
+
+    None: it does not, as far as the records at hand say.
+    """
+    running = campaign.at_hand(record.decision)
+    if running is not None and running.void:
+        return None
+    total = (NO_REWARDS if running is None else running.reward).total_with(record)
+    return total if campaign.outside(total) else None
 
 
 def _receipt_again(about: AboutDecision, written: Written) -> protocol.Receipt:

@@ -13,6 +13,7 @@ from foretell.service.model.campaign import Campaign
 from foretell.service.model.decision_id import Secrets, Token
 from foretell.service.model.errors import NotFound
 from foretell.service.model.events import (
+    SERVER,
     Configured,
     Decided,
     KeyMade,
@@ -23,10 +24,14 @@ from foretell.service.model.events import (
     SessionClosed,
     SessionOpened,
     moment,
+    stamp,
 )
 from foretell.service.model.keys import Caller, Keyring
 from foretell.service.model.sessions import Sessions
 
+SECRETS_SECONDS = 1.0
+"""Seconds that the fold may lag until secrets are read without it: far fewer than pass between the
+record of a secret and the first id that it signs."""
 READING_AGAIN = "the log holds other records than before, and is read again"
 
 
@@ -49,6 +54,8 @@ class Runtime:
         self.by_number: dict[int, ActiveCampaign] = {}
         self.keyring = Keyring()
         self.secrets = Secrets()
+        self.folded = self._secrets_read = 0
+        """Below these seqs the fold, or whoever needs a secret, has read all about the server."""
         self.sessions = Sessions()
         self.long_refit = asyncio.Lock()
         """Held by a refit in a thread: one at a time, as requests share the time with it."""
@@ -63,7 +70,7 @@ class Runtime:
     @property
     def unreadable(self) -> str | None:
         """Why what is in memory cannot be shown; None while it can."""
-        return self.stopped or (READING_AGAIN if self.replaced else None)
+        return self.stopped or (READING_AGAIN if self.replaced else self.log.outdated)
 
     @property
     def closed(self) -> str | None:
@@ -90,11 +97,14 @@ class Runtime:
     def find(self, name: str) -> ActiveCampaign:
         """Find a campaign that can be used."""
         self.check_open()
-        return self.look_up(name)
+        return self._named(name)
 
     def look_up(self, name: str) -> ActiveCampaign:
         """Find a campaign to be looked at, also while the log cannot be written."""
         self.check_read()
+        return self._named(name)
+
+    def _named(self, name: str) -> ActiveCampaign:
         found = self.by_name.get(name)
         if found is None:
             close = near_miss(name, list(self.by_name))
@@ -180,6 +190,25 @@ class Runtime:
     def decision_id(self, campaign: int, number: int, decided: Decided) -> str:
         """Return the id of a decision: the same each time, whatever secrets came since."""
         return self.secrets.sign(Token(campaign, decided.action, decided.propensity, number))
+
+    async def know_secrets(self, number: int) -> None:
+        """Make sure that the secret is known that signs the id of a decision, if the fold lags."""
+        if self.log.sharing is None:
+            return
+        lag = number - max(self.folded, self._secrets_read)
+        if lag > stamp(round(SECRETS_SECONDS * self.log.time_scale * 1e6)):
+            await self.learn_secrets()
+
+    async def learn_secrets(self) -> bool:
+        """Read the secrets that other processes have made; return whether there are new ones."""
+        if self.log.sharing is None:
+            return False
+        now, before = self.log.now(), len(self.secrets)
+        for record in await self.log.configurations(SERVER):
+            if isinstance(record.event, SecretMade | SecretWithdrawn):
+                self.apply_server_event(record)
+        self._secrets_read = now
+        return len(self.secrets) > before
 
     def campaign_of(self, decision_id: str) -> str | None:
         """Return the campaign of a decision id; None for one that this service does not give."""

@@ -5,8 +5,8 @@ Feedback that waits is parked, and takes a place of those there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Self, TypeAlias
 
 from msgspec import Struct
 
@@ -14,10 +14,14 @@ from foretell.service.engine.turns import Turns, in_pieces
 from foretell.service.log.protocol import Accepted, Draft, Log, LogReader, Written
 from foretell.service.model import parking
 from foretell.service.model.active_campaign import ActiveCampaign
+from foretell.service.model.campaign import Campaign
 from foretell.service.model.decision_cache import DECISIONS_PER_READ
 from foretell.service.model.errors import Conflict, RequestProblem
 from foretell.service.model.events import OBSERVED, Feedback, Record
 from foretell.service.model.running import Running
+
+Find: TypeAlias = Callable[[ActiveCampaign, Sequence[int], Log], Awaitable[set[int]]]
+"""Returns which of some decisions of a campaign the log holds."""
 
 
 class AboutDecision(Struct, frozen=True, gc=False):
@@ -91,7 +95,7 @@ class Waiting:
                 number, active, places = one.number, one.active, one.active.parking
                 try:
                     places.check_campaign(active.campaign)
-                    about = active.campaign.parked_about(number)
+                    about = _parked_about(active.campaign, number)
                     if about is None:
                         if number not in read:
                             count = _count_lost if number in self.missing else _count_parked
@@ -131,28 +135,41 @@ async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) ->
 
     Those are brought to hand whose rewards a receipt adds up, where the fold does not do so.
     """
-    unknown: dict[tuple[int, bool], tuple[ActiveCampaign, set[int]]] = {}
+    about: dict[int, tuple[ActiveCampaign, tuple[set[int], set[int]]]] = {}
     for some in in_pieces(feedback):
         for one in some:
-            number, active = one.number, one.active
-            campaign, early = active.campaign, active.campaign.early
-            whole = not active.folding or (one.event.stage > 0 and number in early.rewarded)
-            held = not whole and early.holds(number, campaign.passed[0])
-            if not held and not campaign.knows(number):
-                unknown.setdefault((active.number, whole), (active, set()))[1].add(number)
+            active = one.active
+            if active.number not in about:
+                about[active.number] = active, (set(), set())
+            about[active.number][1][one.event.stage > 0].add(one.number)
         await turns.pause()
     missing: set[int] = set()
-    for (_, whole), (active, decisions) in unknown.items():
-        numbers = sorted(decisions)
-        for first in range(0, len(numbers), DECISIONS_PER_READ):
-            read = numbers[first : first + DECISIONS_PER_READ]
-            if whole:
-                found = await _learned(active, read, log)
-            else:
-                found = set(await log.decided(active.number, read))
-                active.campaign.early.stored.add(found)
-            missing |= set(read) - found
-            await turns.pause()
+    for active, (signals, rewards) in about.values():
+        early, passed = active.campaign.early, active.campaign.passed[0]
+        if active.folding:
+            added_up = rewards - early.rewarded.lacking(rewards)
+            unheld = early.unheld(signals | (rewards - added_up), passed)
+        else:
+            added_up, unheld = signals | rewards, set()
+        await turns.pause()
+        missing |= await _missing_of(active, added_up, _learned, log, turns)
+        missing |= await _missing_of(active, unheld, _stored, log, turns)
+    return missing
+
+
+async def _missing_of(
+    active: ActiveCampaign, decisions: set[int], find: Find, log: Log, turns: Turns
+) -> set[int]:
+    """Return which of some decisions are neither at hand nor found."""
+    missing: set[int] = set()
+    unknown: list[int] = []
+    for some in in_pieces(sorted(decisions)):
+        unknown += [number for number in some if not active.campaign.knows(number)]
+        await turns.pause()
+    for first in range(0, len(unknown), DECISIONS_PER_READ):
+        read = unknown[first : first + DECISIONS_PER_READ]
+        missing |= set(read) - await find(active, read, log)
+        await turns.pause()
     return missing
 
 
@@ -172,6 +189,13 @@ async def _learned(active: ActiveCampaign, numbers: Sequence[int], log: Log) -> 
     if active.campaign is campaign and campaign.position == position:
         campaign.learn(found)
     return {one.number for one in found}
+
+
+async def _stored(active: ActiveCampaign, numbers: Sequence[int], log: Log) -> set[int]:
+    """Note which of some decisions the log holds, and return them."""
+    found = set(await log.decided(active.number, numbers))
+    active.campaign.early.stored.add(found)
+    return found
 
 
 async def _targets(feedback: Sequence[AboutDecision], log: Log) -> dict[int, Record | None]:
@@ -205,11 +229,17 @@ async def _count_parked(active: ActiveCampaign, number: int, log: Log) -> int:
     found = await log.decisions(active.number, [number])
     if active.campaign is campaign and campaign.position == position:
         campaign.learn(found)
-    known = campaign.parked_about(number)
+    known = _parked_about(campaign, number)
     if known is not None:
         return known
     read = (Running.of(campaign.rules, one, campaign.last_refit) for one in found)
     return sum(one.reward.unmatched for one in read)
+
+
+def _parked_about(campaign: Campaign, number: int) -> int | None:
+    """Return how much is parked about a decision; None for one that is not at hand."""
+    running = campaign.at_hand(number)
+    return None if running is None else running.reward.unmatched
 
 
 async def _count_lost(active: ActiveCampaign, number: int, log: Log) -> int:

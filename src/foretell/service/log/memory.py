@@ -67,6 +67,11 @@ class MemoryLog(MemoryReader):
         """Held while records are written, and while they are copied for another thread."""
 
     @property
+    def outdated(self) -> str | None:
+        """Nobody else writes the log."""
+        return None
+
+    @property
     def busy(self) -> bool:
         """Whether records are being written now."""
         return False

@@ -218,6 +218,10 @@ class Log(LogReader, Protocol):
         """Why the log cannot be written now; None while it can. It mends itself where it can."""
 
     @property
+    def outdated(self) -> str | None:
+        """Why what was read may be out of date: other processes wait for this one no more."""
+
+    @property
     def busy(self) -> bool:
         """Whether records are being written now; it may be asked in any thread."""
 

@@ -122,14 +122,21 @@ class ActiveCampaign:
         """Return what changes with every record that is folded, and every window that closes."""
         return self.folded_records, *self.campaign.cursors
 
+    def count_folded(self, records: int) -> None:
+        """Count records that were folded."""
+        self.folded_records += records
+        self.unsaved += records * self.folding
+
     def folded(self, event: AnyEvent) -> None:
         """Take note of an event that the state has taken in."""
         if isinstance(event, Decided):
             self.overlay.folded(event.nonce)
         elif isinstance(event, Configured):
             self.config_changed()
-        elif isinstance(event, Imported):
-            self.imports.note(event)
+        else:
+            self.overlay.changed()
+            if isinstance(event, Imported):
+                self.imports.note(event)
 
     def config_changed(self) -> None:
         """Prepare what every decision needs: the actions that can be chosen, names by index."""

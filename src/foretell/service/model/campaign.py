@@ -16,13 +16,13 @@ order of decisions; what was delivered stays, until the next refit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from foretell.evaluation.reading import Reader
 from foretell.service.model.counters import UNCOUNTED
-from foretell.service.model.decision_cache import DecisionCache, EarlyFeedback
-from foretell.service.model.delivered import View, delivered_once, unread, was_read
+from foretell.service.model.decision_cache import NEVER, DecisionCache
+from foretell.service.model.delivered import EarlyFeedback, View, delivered_once, unread, was_read
 from foretell.service.model.digest import LogProgress, digest_of
 from foretell.service.model.events import (
     SLOTS,
@@ -39,15 +39,12 @@ from foretell.service.model.learner import Learner
 from foretell.service.model.open_reward import OpenReward, open_reward
 from foretell.service.model.outcome import Closed, Outcome, Rules
 from foretell.service.model.refit_columns import RefitColumns
-from foretell.service.model.reward_total import NO_REWARDS
 from foretell.service.model.running import LastRefit, Running
 
 FOLD_VERSION = 8
 """Changes when the same log gives another state: then every campaign is refit at its next start."""
 STAGES_OF_COLUMNS = 2
 """Stages of a campaign whose decisions are columns: a signal and a reward."""
-NEVER = 2**63
-"""A seq that never comes."""
 IN_TURN = -1
 """When a decision is due whose signal has come, to a policy that reads signals in their order."""
 
@@ -126,32 +123,16 @@ class Campaign(Learner):
 
     def knows(self, number: int) -> bool:
         """Return whether a decision is at hand."""
-        return self._at_hand(number) is not None
+        return self.at_hand(number) is not None
 
     def lacks(self, record: Record) -> bool:
         """Return whether a record is feedback about a decision that must be at hand, and is not."""
-        event, about = record.event, record.decision
-        return isinstance(event, Feedback) and not (self.knows(about) or self._early(record, event))
+        known = not isinstance(record.event, Feedback) or self.knows(record.decision)
+        return not (known or self._only_count((record,)))
 
-    def _early(self, record: Record, event: Feedback) -> bool:
-        """Return whether feedback only counts, as long as nothing of its decision is settled."""
-        return self.early.only_counts(record, event, self.passed[0], self.counters.parked)
-
-    def parked_about(self, number: int) -> int | None:
-        """Return how much is parked about a decision; None for one that is not at hand."""
-        running = self._at_hand(number)
-        return None if running is None else running.reward.unmatched
-
-    def clipped(self, record: Record) -> float | None:
-        """Return the reward of a decision with a record, where it lies outside the range.
-
-        None: it does not, as far as the records at hand say.
-        """
-        running = self._at_hand(record.decision)
-        if running is not None and running.void:
-            return None
-        total = (NO_REWARDS if running is None else running.reward).total_with(record)
-        return total if self.outside(total) else None
+    def _only_count(self, records: Sequence[Record]) -> bool:
+        """Return whether feedback only counts, as long as nothing of its decisions is settled."""
+        return self.early.only_count(records, self.passed[0], self.counters.parked)
 
     def close_windows(self, until: int, known: Iterable[DecisionRecords] = ()) -> bool:
         """Close every window that is due by a seq, in the order of closing.
@@ -159,8 +140,9 @@ class Campaign(Learner):
         Returns whether that was all: if not, more must be known, and `needs` says what. The next
         call then goes on at least as far: some windows are closed already.
         """
-        self.learn(known)
-        until = self._closing = max(until, self._closing)
+        if known:
+            self.learn(known)
+        until = self._closing = max(self._closing, until)
         while until >= self._next_due:
             due, turn = NEVER, None
             for stage in self.tracked:
@@ -193,18 +175,28 @@ class Campaign(Learner):
                 self.ledger.carry(event.evidence)
         self.position = record.seq + 1
 
+    def apply_early(self, records: Sequence[Record]) -> bool:
+        """Take in records at once, if all of them only count, and no window closes before them."""
+        until, about = records[-1].seq, {record.decision for record in records}
+        if until >= self._next_due or not self.whole or type(records[0].event) is Decided:
+            return False
+        known = self.cache.has_any(about) or any(one and one.number in about for one in self._next)
+        if known or not self._count_early(records):
+            return False
+        self._closing, self.position = until, until + 1
+        return True
+
     def learn(self, known: Iterable[DecisionRecords]) -> None:
         """Take note of decisions that were asked for; records above the position are ignored."""
         for records in known:
-            if records.rank < self.decided and self._at_hand(records.number) is None:
+            if records.rank < self.decided and self.at_hand(records.number) is None:
                 before = records.before(self.position)
                 self.cache.add(Running.of(self.rules, before, self.last_refit))
 
-    def _at_hand(self, number: int) -> Running | None:
-        running = self.cache.find(number)
-        if running is None:
-            return next((one for one in self._next if one and one.number == number), None)
-        return running
+    def at_hand(self, number: int) -> Running | None:
+        """Return a decision with its outcome so far; None for one that must be read first."""
+        found = self.cache.find(number)
+        return found or next((one for one in self._next if one and one.number == number), None)
 
     def _at_cursor(self, stage: int) -> Running | None:
         """Return the first decision whose window is open, if it is at hand."""
@@ -230,7 +222,7 @@ class Campaign(Learner):
         self._move(running, before, running.dues[stage])
 
     def _decide(self, number: int, event: Decided) -> None:
-        running = self.cache.add(Running(self.rules, number, self.decided, event))
+        running = self.cache.add_new(Running(self.rules, number, self.decided, event))
         running.view = self._unseen
         self.play(running, event.propensity)
         if self.decided in self.cursors:
@@ -238,14 +230,10 @@ class Campaign(Learner):
         self.decided += 1
 
     def _take(self, record: Record) -> None:
-        event, running = record.event, self._at_hand(record.decision)
+        event, running = record.event, self.at_hand(record.decision)
         assert isinstance(event, Feedback)  # noqa: S101  (apply has asked)
-        if running is None and self._early(record, event):
-            self.count_feedback(record, event)
-            self.counters.count("late", self.early.take(record, event))
-            return
         if running is None:
-            self.counters.count("parked")
+            self.counters.count("parked", not self._count_early((record,)))
             return
         before = self._known(running)
         unmatched, was_void = running.reward.unmatched, running.void
@@ -260,6 +248,15 @@ class Campaign(Learner):
             self.counters.count("parked", running.reward.unmatched - unmatched)
         if running.is_late(record):
             self.counters.count("late")
+
+    def _count_early(self, records: Sequence[Record]) -> bool:
+        """Count feedback, if all of it only counts."""
+        if not self._only_count(records):
+            return False
+        signals, rewards, late = self.early.take(records)
+        self.count_observed(signals, rewards)
+        self.counters.count("late", late)
+        return True
 
     def _known(self, running: Running) -> View:
         """Return a decision as it was last seen: nothing has changed it since then."""

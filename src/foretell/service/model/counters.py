@@ -122,9 +122,10 @@ class Counters:
 
     def decide(self, decision: Running) -> None:
         """Count a decision."""
+        decided_at = decision.decided_at
         self.counts[0] += 1
-        self.note("decision", decision.decided_at)
-        self.stretches.decide(decision.decided_at, decision.mode, decision.action)
+        self.latest[0] = max(self.latest[0], decided_at)
+        self.stretches.decide(decided_at, decision.mode, decision.action)
 
     def void(self, decision: Running) -> None:
         """Count a decision that was never shown."""

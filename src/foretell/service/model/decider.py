@@ -2,8 +2,9 @@
 
 A choice is drawn from a table of what the policy ranks its actions by (`value_table`). A table that
 is cheap to make and has no draws is made for every decision; another one is kept for a while, so
-that making tables takes a small part of the time. Where making one takes long, somebody else makes
-it in a thread (`foretell.service.engine.table_maker`), and choices go on with the one before.
+that making tables takes a small part of the time, and made again when decisions were folded, so
+that the next one need not wait for it. Where making one takes long, somebody else makes it in a
+thread (`foretell.service.engine.table_maker`), and choices go on with the one before.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import struct
 import time
 from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,8 +38,9 @@ CHEAP_SECONDS = 0.0005
 """A table without draws that takes less time to make is made for every decision."""
 SLOW_SECONDS = 0.001
 """A table that takes more time is made in a thread."""
-KEEP_FACTOR = 40
-"""A table is kept for at least so many times the time that it took."""
+KEEP_FACTOR = 80
+"""A table is kept for at least so many times the time that it took: some 20 ms where it is small.
+What is learned meanwhile counts from the next table on, as if it had come so much later."""
 LARGE_SIZE, LARGE_DRAWN_SIZE = 100, 1000
 """Actions times signals from which on a first table is made in a thread; the latter of draws."""
 LARGE_BYTES = 1 << 20
@@ -79,6 +82,8 @@ class Decider:
         self._took: float | None = None
         """How long the last table took."""
         self._bytes = 0
+        self._chosen_from: tuple[bytes, Eligible] | None = None
+        """The key of the last table that was chosen from, and the eligible set."""
 
     def choose(self, overlay: Overlay, eligible: Eligible, nonce: int) -> Choice:
         """Choose for the next round, by the policy, for exploration or as a holdout.
@@ -106,11 +111,30 @@ class Decider:
         """Return the table to choose from; make one where there is none, or an old one."""
         key = self.key(overlay, eligible)
         table = self._tables.get(key)
+        self._chosen_from = key, eligible
         if table is not None and (key in self.making or self.is_fresh(overlay, table)):
             return table
         table = self.make(self.basis(overlay), eligible, nonce)
         self.keep(key, table)
         return table
+
+    def renew(self, overlay: Overlay, nonce: Callable[[], int]) -> bool:
+        """Make the table that was chosen from last again, if the next choice would have to.
+
+        One that nobody has chosen from since it was made stays. So does one without draws, which is
+        made for every decision, and one that takes long. Returns whether a table was made.
+        """
+        if self._chosen_from is None:
+            return False
+        key, eligible = self._chosen_from
+        table = self._tables.get(key)
+        if table is None or table.values.shape[1] == 1 or self.is_fresh(overlay, table):
+            return False
+        if key in self.making or self.is_slow(overlay):
+            return False
+        self._chosen_from = None
+        self.keep(key, self.make(self.basis(overlay), eligible, nonce()))
+        return True
 
     def key(self, overlay: Overlay, eligible: Eligible) -> bytes:
         """Return what a table for an eligible set is kept under."""
@@ -131,8 +155,7 @@ class Decider:
 
     def is_fresh(self, overlay: Overlay, table: ValueTable) -> bool:
         """Return whether a table is still to be used."""
-        known = overlay.campaign.position
-        if table.position == known and table.revision == overlay.revision:
+        if table.revision == overlay.revision:
             return True
         if table.took < CHEAP_SECONDS and table.values.shape[1] == 1:
             return False
@@ -184,7 +207,7 @@ class Decider:
         """Drop every table, because the state was replaced, or other actions can be chosen."""
         self._tables.clear()
         self._choosable = choosable
-        self._took = None
+        self._took = self._chosen_from = None
         self.forgot += 1
 
     def _uniforms(self, nonce: int) -> tuple[float, float, float]:

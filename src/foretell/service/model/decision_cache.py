@@ -10,8 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
 from foretell.errors import InvalidInput
-from foretell.service.model.events import OBSERVED, Feedback, Record, moment
-from foretell.service.model.outcome import Rules
 from foretell.service.model.running import Running
 
 MAX_DECISIONS = 4096
@@ -19,6 +17,8 @@ MAX_DECISIONS = 4096
 of its windows, which takes as long as to fold it."""
 MOST_RECENT = 16_384
 """Numbers of decisions that are kept at least: twice as many at most, which take 3 MB."""
+NEVER = 2**63
+"""A seq that never comes."""
 DECISIONS_PER_READ = 64
 """Decisions that are read at a time for the windows of a stage that may be due."""
 
@@ -43,8 +43,11 @@ class DecisionCache:
 
     def add(self, running: Running) -> Running:
         """Keep an outcome, unless the decision is at hand already; return the one that is kept."""
-        if (known := self.find(running.number)) is not None:
-            return known
+        known = self.find(running.number)
+        return self.add_new(running) if known is None else known
+
+    def add_new(self, running: Running) -> Running:
+        """Keep an outcome of a decision that is surely not at hand."""
         self._by_number[running.number] = self._by_rank[running.rank] = running
         if len(self._by_number) > MAX_DECISIONS:
             number, oldest = self._by_number.popitem(last=False)
@@ -52,12 +55,22 @@ class DecisionCache:
             self._evicted((number,))
         return running
 
+    def forget(self, count: int) -> bool:
+        """Let so many go of those that are at hand; return whether there are more."""
+        for _ in range(min(count, len(self._by_number))):
+            del self._by_rank[self._by_number.popitem()[1].rank]
+        return bool(self._by_number)
+
     def find(self, number: int) -> Running | None:
         """Return the outcome of a decision."""
         running = self._by_number.get(number)
         if running is not None:
             self._by_number.move_to_end(number)
         return running
+
+    def has_any(self, numbers: Iterable[int]) -> bool:
+        """Return whether one of some decisions is at hand."""
+        return not self._by_number.keys().isdisjoint(numbers)
 
     def at_rank(self, rank: int) -> Running | None:
         """Return the outcome of the decision of a round."""
@@ -77,34 +90,6 @@ class RecentNumbers:
         if len(self._new) >= MOST_RECENT:
             self._old, self._new = self._new, set()
 
-    def __contains__(self, number: int) -> bool:
-        """Return whether a number was added lately."""
-        return number in self._new or number in self._old
-
-
-class EarlyFeedback:
-    """Which feedback changes nothing but how many signals and rewards have come."""
-
-    def __init__(self, rules: Rules, *, corrects: bool) -> None:
-        """Follow the rules of a campaign, which may correct for the silence of rewards."""
-        self._rules, self._last = rules, len(rules.stages) - 1
-        self._applies = rules.stages[0].waits and not corrects
-        self.stored = RecentNumbers()
-        """Decisions that the log is known to hold."""
-        self.rewarded = RecentNumbers()
-        """Decisions with a reward that was taken in without reading them."""
-
-    def holds(self, number: int, passed: int) -> bool:
-        """Return whether the log surely holds a decision whose first window is open."""
-        return self._applies and passed < number and number in self.stored
-
-    def only_counts(self, record: Record, event: Feedback, passed: int, parked: int) -> bool:
-        """Return whether feedback changes nothing else; what is parked may correct a reward."""
-        seen = event.verb_index == OBSERVED and (event.stage < self._last or not parked)
-        return seen and record.decision < record.seq and self.holds(record.decision, passed)
-
-    def take(self, record: Record, event: Feedback) -> bool:
-        """Take note of feedback that only counts; return whether it came after its window."""
-        if event.stage == self._last:
-            self.rewarded.add((record.decision,))
-        return record.recorded_at >= self._rules.due(event.stage, moment(record.decision))
+    def lacking(self, numbers: set[int]) -> set[int]:
+        """Return those of some numbers that were not added lately."""
+        return numbers - self._new - self._old

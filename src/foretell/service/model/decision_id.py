@@ -10,12 +10,13 @@ from __future__ import annotations
 import struct
 from binascii import a2b_base64, b2a_base64
 from bisect import bisect_right
+from functools import partial
 from hashlib import blake2b
 from hmac import compare_digest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _FORM = struct.Struct(">BIIdQ")
 LAST_SECRET = 255
@@ -83,6 +84,10 @@ class Token(NamedTuple):
     """The seq of the decision's record, which holds its time too."""
 
 
+_new_token: Callable[[tuple[Any, ...]], Token] = partial(tuple.__new__, Token)
+"""Makes a token without the call of its type: this is for every event."""
+
+
 def sign_decision_id(token: Token, secret_id: int, secret: bytes) -> str:
     """Return the decision id of a token."""
     body = _FORM.pack(secret_id, *token)
@@ -119,8 +124,8 @@ def _read(text: str, secrets: Mapping[int, bytes]) -> tuple[int, Token | None]:
     body = content[:_FORM_SIZE]
     if secret is None or not compare_digest(_signature(body, secret), content[_FORM_SIZE:]):
         return -1, None
-    secret_id, campaign, action, propensity, number = _FORM.unpack(body)
-    return secret_id, Token(campaign, action, propensity, number)
+    found = _FORM.unpack(body)
+    return found[0], _new_token(found[1:])
 
 
 def _encoded(content: bytes) -> bytes:

@@ -186,10 +186,10 @@ class StoredDamage(RequestProblem):
 
 
 class LogUnavailable(RequestProblem):
-    """The log cannot be written now, so nothing is taken in."""
+    """The log cannot be written now, so nothing is taken in; or what was read of it may be old."""
 
     name = "log-closed"
-    title = "The log cannot be written"
+    title = "The log cannot be used now"
     status = 503
     retry_after = 1
 

@@ -39,34 +39,33 @@ def feedback_event(
     """Return the event of a report about a decision, or refuse it; `latest` returns the present."""
     event_id = report.event_id or secrets.token_hex(8)
     try:
-        stage, verb, value = _content(report, active)
+        stage, verb, value, target = _content(report, active)
     except Unusable as error:
         _refuse_with_time(error, report.occurred_at, latest)
-    occurred = checked_time(report.occurred_at, latest)
-    target = None if isinstance(report, (SignalReport, VoidReport)) else report.target
-    event = Feedback(active.version, event_id, stage, verb, value, target, occurred)
+    occurred = None if report.occurred_at is None else checked_time(report.occurred_at, latest)
+    event = Feedback(active.campaign.version, event_id, stage, verb, value, target, occurred)
     if report.event_id is None and target is not None:
         return msgspec.structs.replace(event, event_id=_correction_id(event, active, decision))
     return event
 
 
-def _content(report: AnyReport, active: ActiveCampaign) -> tuple[int, int, float]:
-    """Return the stage, the verb and the value of a report."""
-    if isinstance(report, VoidReport):
-        return 0, VOID, 0.0
-    if isinstance(report, SignalReport):
-        return 0, OBSERVED, _signal(report.signal, active)
-    kind = report.kind
+def _content(report: AnyReport, active: ActiveCampaign) -> tuple[int, int, float, str | None]:
+    """Return the stage, the verb, the value and the target of a report."""
     if isinstance(report, FeedbackItem):
         refuse_mixed(report)
-        refuse_empty(report, active)
-        if kind == "void":
-            return 0, VOID, 0.0
         if report.signal is not None:
-            return 0, OBSERVED, _signal(report.signal, active)
+            return 0, OBSERVED, _signal(report.signal, active), None
+        refuse_empty(report, active)
+    elif isinstance(report, SignalReport):
+        return 0, OBSERVED, _signal(report.signal, active), None
+    elif isinstance(report, VoidReport):
+        return 0, VOID, 0.0, None
+    kind = report.kind
+    if kind == "void":
+        return 0, VOID, 0.0, None
     config = active.campaign.config
     verb = OBSERVED if kind == "reward" else FEEDBACK_VERBS.index(kind)
-    return len(config.stages) - 1, verb, checked_reward(report, config.reward_range)
+    return len(config.stages) - 1, verb, checked_reward(report, config.reward_range), report.target
 
 
 def _signal(name: str, active: ActiveCampaign) -> float:

@@ -6,6 +6,7 @@ Which outcome is delivered, and when, is for the campaign to say.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -186,16 +187,24 @@ class Learner:
             self.ledger.settle(now, running.action, after.signal, unit, silent=silent)
 
     def count_feedback(self, record: Record, event: Feedback) -> None:
-        """Count a signal or a reward that has come."""
+        """Count a signal or a reward that has come, or a correction."""
         last = event.stage == len(self.config.stages) - 1
-        if event.verb_index != VOID:
-            self.counters.count("rewards" if last else "signals")
         if event.verb_index == OBSERVED:
-            self.counters.note("reward" if last else "signal", record.recorded_at)
-            if last:
-                self.ledger.reward_came(record.recorded_at)
-            else:
-                self.ledger.signal_came(record.recorded_at)
+            came = (record.recorded_at,)
+            self.count_observed(() if last else came, came if last else ())
+        elif event.verb_index != VOID:
+            self.counters.count("rewards" if last else "signals")
+
+    def count_observed(self, signals: Sequence[int], rewards: Sequence[int]) -> None:
+        """Count signals and rewards that came at these moments, each of them in order."""
+        if signals:
+            self.counters.count("signals", len(signals))
+            self.counters.note("signal", signals[-1])
+            self.ledger.signals_came(signals)
+        if rewards:
+            self.counters.count("rewards", len(rewards))
+            self.counters.note("reward", rewards[-1])
+            self.ledger.rewards_came(rewards)
 
     def outside(self, reward: float | None) -> bool:
         """Return whether a reward lies outside the range."""

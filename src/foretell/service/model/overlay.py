@@ -95,6 +95,10 @@ class Overlay:
             self._copy = None
         self.revision += 1
 
+    def changed(self) -> None:
+        """Take note that the folded state is another one."""
+        self.revision += 1
+
     def drop(self, nonce: int) -> None:
         """Take back a decision whose record was not written."""
         self._written.pop(nonce, None)

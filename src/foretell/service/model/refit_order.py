@@ -8,6 +8,7 @@ what came after it waits here: about as many decisions as are open at a time.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,10 +31,10 @@ class Taker(Protocol):
     ) -> None:
         """Take rewards that were settled for the first time, each with its action and signal."""
 
-    def reward_came(self, now: int) -> None:
-        """Take note of a reward that came."""
+    def rewards_came(self, now: Sequence[int]) -> None:
+        """Take note of rewards that came."""
 
-    def signals_came(self, now: list[int]) -> None:
+    def signals_came(self, now: Sequence[int]) -> None:
         """Take note of signals that came."""
 
 
@@ -87,7 +88,7 @@ class RefitOrder:
         for came, before in zip(rewards, ends, strict=True):
             if first < before:
                 to.settle_all(moments[first:before], paid[first:before], silent[first:before])
-            to.reward_came(came)
+            to.rewards_came((came,))
             first = before
         to.settle_all(moments[first:], paid[first:], silent[first:])
         self._left = len(self.signals) + len(self.rewards) + len(self._at)

@@ -64,10 +64,10 @@ class Running:
     """What one decision has come to."""
 
     __slots__ = (
+        "_dues",
         "action",
         "at_refit",
         "decided_at",
-        "dues",
         "first_total",
         "mode",
         "number",
@@ -91,7 +91,7 @@ class Running:
         self.action = decided.action
         self.mode = decided.mode_index
         self.decided_at = moment(number)
-        self.dues = rules.dues(self.decided_at)
+        self._dues: tuple[int, ...] | None = None
         self.signals = [NO_SIGNALS] * (len(rules.stages) - 1)
         self.reward: RewardTotal | NoRewards = NO_REWARDS
         self.reward_arrival: Arrival | None = None
@@ -150,6 +150,13 @@ class Running:
             self.void_at = now
             waits = self.rules.stages[0].waits
             self.void_in_time = now < self.dues[0] if waits else self.signals[0].first is None
+
+    @property
+    def dues(self) -> tuple[int, ...]:
+        """When its windows close: found when that is first asked for, of many decisions never."""
+        if self._dues is None:
+            self._dues = self.rules.dues(self.decided_at)
+        return self._dues
 
     @property
     def void(self) -> bool:

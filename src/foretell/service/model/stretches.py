@@ -107,8 +107,13 @@ class Stretches:
 
     def decide(self, decided_at: int, mode: int, action: int) -> None:
         """Count a decision."""
-        self.reach(decided_at, decided_at)
-        self._flat_traffic[self._traffic(self.index(decided_at), mode, action) + DECISIONS] += 1
+        stretch = self.index(decided_at)
+        if self.first < 0 or stretch >= len(self.traffic):
+            self.reach(decided_at, decided_at)
+            stretch = self.index(decided_at)
+        elif decided_at > self.last:
+            self.last = decided_at
+        self._flat_traffic[self._traffic(stretch, mode, action) + DECISIONS] += 1
 
     def void(self, decided_at: int, mode: int, action: int) -> None:
         """Count a decision that was never shown."""

@@ -15,6 +15,7 @@ refit holds it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -123,28 +124,24 @@ class ValidityLedger:
             self.left_out += len(self.held)
             self.held.clear()
 
-    def reward_came(self, now: int) -> None:
-        """Take note of a reward: what has closed since the one before is what it seemed."""
+    def rewards_came(self, now: Sequence[int]) -> None:
+        """Take note of rewards, in order: what has closed before the first is what it seemed."""
         if self._order is not None:
-            self._order.rewards.append(now)
+            self._order.rewards.extend(now)
             return
-        if not self._overdue(self.expected, now):
-            self._enter_held(now)
+        if not self._overdue(self.expected, now[0]):
+            self._enter_held(now[0])
         self.left_out += len(self.held)
         self.held.clear()
         self.expected, self.closed = 0.0, 0
-        self.rewards.came(now)
+        self.rewards.came_all(now)
 
-    def signal_came(self, now: int) -> None:
-        """Take note of a signal."""
-        if self._order is not None:
-            self._order.signals.append(now)
-        else:
-            self.signals.came(now)
-
-    def signals_came(self, now: list[int]) -> None:
+    def signals_came(self, now: Sequence[int]) -> None:
         """Take note of signals, in order."""
-        self.signals.came_all(now)
+        if self._order is not None:
+            self._order.signals.extend(now)
+        else:
+            self.signals.came_all(now)
 
     def _overdue(self, expected: float, now: int) -> bool:
         return expected > OVERDUE and now - self.rewards.last > self.usual_pause

@@ -120,6 +120,12 @@ class PostgresLog(PostgresReader):
         return None
 
     @property
+    def outdated(self) -> str | None:
+        """Why what was read may be out of date: others may have sealed the stream, and go on."""
+        silent = monotonic() - self.writer.contact
+        return self.closed if silent > self._timing.lease_seconds else None
+
+    @property
     def busy(self) -> bool:
         """Whether records are being written now."""
         return self.writer.queued > 0

@@ -15,7 +15,7 @@ from typing import Any
 
 from foretell.errors import ForetellError
 from foretell.service.log.errors import LogClosed
-from foretell.service.log.postgres.connection import PASSING
+from foretell.service.log.postgres.connection import PASSING, said
 from foretell.service.log.postgres.own_stream import OwnStream, Sealed
 from foretell.service.log.postgres.settings import StreamTiming
 from foretell.service.log.protocol import Draft
@@ -55,6 +55,7 @@ class StreamWriter:
         self.on_reopened: Callable[[int], Awaitable[None]]
         self.append_jobs: Callable[[list[WriteJob]], Awaitable[None]]
         self._timing = timing
+        self._lost = 0.0
         self._jobs: list[WriteJob] = []
         self._queue: list[WriteJob] = []
         self._wake = asyncio.Event()
@@ -77,6 +78,11 @@ class StreamWriter:
         self._queue.append(job)
         self._wake.set()
         return job.done
+
+    @property
+    def contact(self) -> float:
+        """When the last statement was sent after which nothing was missed that others wrote."""
+        return self.own.contact if self.closed is None else self._lost
 
     @property
     def queued(self) -> int:
@@ -119,6 +125,7 @@ class StreamWriter:
                 await self._step()
             except Sealed:
                 self._fail("this server was out of contact, and reads the log again")
+                self._lost = 0.0
                 self.own.drop_connection()
             except (ForetellError, *PASSING) as error:
                 await self._lose_contact(error)
@@ -189,7 +196,7 @@ class StreamWriter:
             self._serve_again()
 
     async def _lose_contact(self, error: BaseException) -> None:
-        reason = str(error) or type(error).__name__
+        reason = said(error)
         known = isinstance(error, ForetellError)
         self._fail(reason if known else f"the database cannot be used now ({reason})")
         self.own.drop_connection()
@@ -198,6 +205,7 @@ class StreamWriter:
     def _fail(self, reason: str) -> None:
         """Refuse everything until the log can be written again."""
         if self.closed is None:
+            self._lost = self.own.contact
             logger.error("the log is closed: %s", reason)
         self.closed = reason
         self.own.stamps.settle_all()

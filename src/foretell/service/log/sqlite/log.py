@@ -77,6 +77,11 @@ class SqliteLog(SqliteReader):
         return self._database.restores
 
     @property
+    def outdated(self) -> str | None:
+        """Nobody else writes the log."""
+        return None
+
+    @property
     def busy(self) -> bool:
         """Whether records are being written now."""
         return bool(self._database.jobs)

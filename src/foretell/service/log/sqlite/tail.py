@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.protocol import Tail
@@ -71,10 +70,12 @@ class Follower:
     async def next(self) -> Tail:
         """Return the next records; none if there are none for a while."""
         self._handed = False
-        if self._limit is None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(TICK_SECONDS):
-                    await self._wake.wait()
+        if self._limit is None and not self._wake.is_set():
+            tick = asyncio.get_running_loop().call_later(TICK_SECONDS, self._wake.set)
+            try:
+                await self._wake.wait()
+            finally:
+                tick.cancel()
         if self._end is not None:
             raise LogClosed(self._end)
         self._wake.clear()
