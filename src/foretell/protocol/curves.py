@@ -110,6 +110,9 @@ class DelayReport(Struct):
     """How long each signal takes to come."""
     rewards: list[Delays]
     """How long the first reward takes to come, by the signal before it."""
+    oldest: float | None = None
+    """The age of the oldest decision in seconds, beyond which no delay can be seen yet; null:
+    there is none."""
 
 
 class SignalTableRow(Struct):

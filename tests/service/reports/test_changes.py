@@ -59,7 +59,7 @@ def test_a_change_is_found_and_followed(policy: str) -> None:
     assert since is not None
     assert abs(since - truth) < 100 * 60_000_000
     assert f"{policy} has followed: it counts them from about" in change.sentence
-    assert "(> 99\u00a0% sure): " in change.sentence
+    assert "(>\u00a099\u00a0% sure): " in change.sentence
     assert found.sentence.startswith("One change was found. The signals of b changed")
 
 

@@ -37,7 +37,21 @@ def test_delays_are_those_of_the_first_arrival_for_each_decision(tmp_path: Path)
         assert _rows(delays.rewards) == [("none", 2, 1), ("click", 0, 0), ("buy", 1, 1)]
         assert delays.signals[2].median == pytest.approx(20, rel=0.19)
         assert delays.rewards[0].median == pytest.approx(40, rel=0.19)
+        assert "no decision is older than 100 seconds, so a later reward" in delays.sentence
         assert "It is too early to say what your 17-minute window misses" in delays.sentence
+        assert delays.oldest == pytest.approx(100, abs=1)
+
+
+def test_no_delay_is_longer_than_the_oldest_decision_is_old(tmp_path: Path) -> None:
+    with Served(tmp_path / "a.db") as served:
+        served.create(signal_window=10, reward_window=100_000, reward_silence="unknown")
+        decision = served.decide().decision_id
+        served.pass_time(20_000)
+        served.reward(decision, 1.0)
+        delays = served.run(served.engine.delays("c"))
+        assert delays.oldest is not None
+        assert delays.all_rewards.p90 == pytest.approx(20_000, rel=0.19)
+        assert max(delays.all_rewards.ages) <= delays.oldest
 
 
 def _rows(delays: Sequence[protocol.Delays]) -> list[tuple[str | None, int, int]]:

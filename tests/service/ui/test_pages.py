@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
+from urllib.parse import unquote
+
 import pytest
 from anyio.from_thread import start_blocking_portal
 
@@ -137,7 +142,14 @@ def test_the_first_weeks_are_imagined_before_a_campaign_is_made(dashboard: Dashb
     for wrong in ({"decisions_a_day": "many"}, {"actions": "one"}):
         refused = dashboard.client.get("/ui/first-weeks", params=asked | wrong)
         assert refused.status_code == 422
+    many = asked | {"actions": "\n".join(f"a{number}" for number in range(500))}
+    assert "too many to be imagined" in dashboard.client.get("/ui/first-weeks", params=many).text
     assert dashboard.api("GET", "/campaigns")["campaigns"] == []
+    sent = re.search(r'href="data:text/csv;charset=utf-8,([^"]+)" download', found.text)
+    assert sent
+    head, *rows = csv.reader(io.StringIO(unquote(sent[1])))
+    assert head == ["seconds", "low", "middle", "high"]
+    assert float(rows[-1][0]) == 4 * 86_400
 
 
 def test_every_change_says_what_it_does_and_is_done_by_whoever_is_signed_in(
@@ -160,6 +172,7 @@ def test_every_change_says_what_it_does_and_is_done_by_whoever_is_signed_in(
     wait_until(lambda: served.api("GET", "/campaigns/hero").get("refit") is None)
     assert served.api("GET", "/campaigns/hero")["policy"] == "ucb"
     shown = words(served.get(path).text)
+    assert "The last change was on" in shown
     for record in served.api("GET", "/campaigns/hero/events?type=changed")["events"]:
         assert record["body"]["by"]["name"] == "first"
         assert record["body"]["sentence"] in shown
@@ -169,7 +182,9 @@ def test_a_refit_is_shown_as_the_campaign_says_it(served: Dashboard) -> None:
     active = served.engine.runtime.by_name["hero"]
     active.refitting, active.refit_share = True, 0.4
     refit = served.api("GET", "/campaigns/hero")["refit"]
-    assert f"{FILTERS['percent'](refit['progress'])} read" in served.get("/ui/campaigns/hero").text
+    page = served.get("/ui/campaigns/hero").text
+    assert words(page).count(FILTERS["percent"](refit["progress"])) == 2, "words and bar, no more"
+    assert '<progress aria-label="Part of the log that the new policy has read"' in page
     active.refitting, active.refit_failure = False, "the log was closed"
     served.post("/ui/campaigns/hero/change/pause")  # else the page is shown that was just made
     shown = words(served.get("/ui/campaigns/hero").text)
@@ -248,3 +263,9 @@ def test_a_page_that_does_not_exist_is_a_page(served: Dashboard) -> None:
     answer = served.get("/ui/campaigns/heroo")
     assert answer.status_code == 404
     assert "did you mean 'hero'?" in words(answer.text)
+
+
+def test_the_pace_of_a_campaign_is_not_told_before_a_day_of_it_is_over(served: Dashboard) -> None:
+    shown = words(served.get("/ui").text)
+    assert "80 so far" in shown
+    assert "a day" not in shown

@@ -198,6 +198,17 @@ def test_what_was_typed_outlives_its_session_and_is_sent_by_whoever_typed_it(
     assert [one["action"] for one in actions] == ["a", "b"]
 
 
+def test_a_change_with_nothing_typed_says_again_what_it_does(dashboard: Dashboard) -> None:
+    dashboard.api("POST", "/campaigns", CAMPAIGN)
+    dashboard.sign_in()
+    path = "/ui/campaigns/hero/change/pause"
+    stale = dashboard.client.post(path, data={"token": "old"}, headers=OURS)
+    assert stale.status_code == 409
+    assert f'href="{path}"' in stale.text
+    assert f'action="{path}"' not in stale.text
+    assert dashboard.api("GET", "/campaigns/hero")["status"] == "running"
+
+
 def test_where_one_is_led_cannot_become_a_header(dashboard: Dashboard) -> None:
     wanted = "/ui/\r\nSet-Cookie: a=b"
     answer = dashboard.client.post("/ui/sign-in", data={"key": KEY, "next": wanted})

@@ -79,7 +79,13 @@ def delay_report(
         all_rewards=all_rewards,
         signals=_by_signal(config, signals, stretches, settled, now),
         rewards=_by_signal(config, rewards, stretches, settled, now),
+        oldest=_oldest(stretches, now) if stretches else None,
     )
+
+
+def _oldest(stretches: Stretches, now: int) -> float:
+    """Return the age of the oldest decision, in seconds."""
+    return max(0, now - stretches.first) / 1e6
 
 
 def _of_the_old(stretches: Stretches, rules: Rules, stage: int, now: int) -> Ints:
@@ -95,7 +101,8 @@ def _of_the_old(stretches: Stretches, rules: Rules, stage: int, now: int) -> Int
 def _in_all(stage: _Stage, stretches: Stretches, settled: Ints, now: int) -> protocol.Delays:
     exposed = stage.exposed[:, 0] if stage.word == "signal" else stage.exposed.sum(axis=1)
     ages, arrived = stage.ages.sum(axis=0), stage.arrived.sum(axis=0)
-    return _delays(None, int(settled.sum()), ages, _made(stretches, exposed), arrived, now)
+    made, oldest = _made(stretches, exposed), _oldest(stretches, now)
+    return _delays(None, int(settled.sum()), ages, made, arrived, oldest, now)
 
 
 def _by_signal(
@@ -108,6 +115,7 @@ def _by_signal(
             stage.ages[index],
             _made(stretches, stage.exposed[:, index]),
             stage.arrived[index],
+            _oldest(stretches, now),
             now,
         )
         for index, name in enumerate(config.signals)
@@ -123,13 +131,19 @@ def _made(stretches: Stretches, count: Ints) -> MadeAt:
 
 
 def _delays(
-    signal: str | None, decisions: int, ages: Ints, made: MadeAt, arrived: Ints, now: int
+    signal: str | None,
+    decisions: int,
+    ages: Ints,
+    made: MadeAt,
+    arrived: Ints,
+    oldest: float,
+    now: int,
 ) -> protocol.Delays:
     counted: Floats = ages[:-1].astype(float)
     by_age = counted
     if counted.any():
         by_age = arrival_rate(made, _EDGES, counted, now / 1e6)
-    curve = delay_curve(_EDGES, by_age)
+    curve = delay_curve(np.minimum(_EDGES, oldest), by_age)
     came, late = arrived.tolist()
     return protocol.Delays(
         signal=signal,
@@ -150,12 +164,7 @@ def _sentence(stage: _Stage, found: protocol.Delays, stretches: Stretches, now: 
     word, window = stage.word, span_adjective(stage.window)
     if found.median is None or found.p90 is None:
         return f"No {word} counts yet, so nothing can be said about its delay."
-    half = "at once"
-    if found.median >= AT_ONCE:
-        half = f"within {span(found.median)} of their decision"
-    took = f"Half of the {word}s come {half}, nine in ten within {span(found.p90)}"
-    if found.p90 < AT_ONCE:
-        took = f"Nine in ten {word}s come at once"
+    took = _took(word, found.median, found.p90)
     if found.misses is not None:
         return (
             f"{took}. Your {window} window misses {percent(found.misses)} of them: "
@@ -165,7 +174,22 @@ def _sentence(stage: _Stage, found: protocol.Delays, stretches: Stretches, now: 
     known = stretches.begin(1) + round(2e6 * stage.window)
     if known <= now:
         return f"{took}; but none has come of the decisions that are two windows old."
+    oldest = _oldest(stretches, now)
+    so_far = f"{took}, so far"
+    if oldest < stage.window:
+        so_far = (
+            f"{_took(word, found.median, found.p90, 'came')}, so far; but no decision is older "
+            f"than {span(oldest)}, so a later {word} could not be seen yet"
+        )
     return (
-        f"{took}, so far. It is too early to say what your {window} window misses: the first "
+        f"{so_far}. It is too early to say what your {window} window misses: the first "
         f"decisions are two windows old on {day_and_time(known, now)}."
     )
+
+
+def _took(word: str, median: float, p90: float, come: str = "come") -> str:
+    """Return how long half of them take, and nine in ten."""
+    if p90 < AT_ONCE:
+        return f"Nine in ten {word}s {come} at once"
+    half = "at once" if median < AT_ONCE else f"within {span(median)} of their decision"
+    return f"Half of the {word}s {come} {half}, nine in ten within {span(p90)}"

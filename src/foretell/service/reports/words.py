@@ -22,17 +22,17 @@ _BOTH = 2.0
 def percent(share: float) -> str:
     """Return a share in whole per cents; what is not quite none or all is not said to be.
 
-    The space before the sign does not break, and minus is a minus.
+    No space in it breaks, and minus is a minus.
 
     >>> [percent(one).replace(SPACE, " ") for one in (0.123, 0.0, 0.001, 0.9999, -0.034, -0.001)]
     ['12 %', '0 %', '< 1 %', '> 99 %', '−3 %', '> −1 %']
     """
     if share < 0.0:
-        return f"> {MINUS}1{SPACE}%" if share > -0.01 else MINUS + percent(-share)
+        return f">{SPACE}{MINUS}1{SPACE}%" if share > -0.01 else MINUS + percent(-share)
     if 0.0 < share < 0.01:
-        return f"< 1{SPACE}%"
+        return f"<{SPACE}1{SPACE}%"
     if 0.99 < share < 1.0:
-        return f"> 99{SPACE}%"
+        return f">{SPACE}99{SPACE}%"
     return f"{math.floor(100 * share + 0.5)}{SPACE}%"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from foretell import protocol
-from foretell.service.reports.words import chance, percent
-from foretell.service.ui.formats import count, interval, signed
+from foretell.service.reports.words import SPACE, chance, percent
+from foretell.service.ui.formats import count, interval, signed, when
 
 SURE, LIKELY = 0.95, 0.80
+TOO_LOW = " The numbers are too low: rewards have stopped, and silence counts as none."
 
 
 def best_actions(report: protocol.CampaignReport) -> list[protocol.ActionReport]:
@@ -36,9 +37,7 @@ def actions_answer(report: protocol.CampaignReport) -> str:
             f" For {of} the record and the present disagree: the line below {below} says which to "
             f"go by."
         )
-    if report.status == "rewards stopped":
-        said += " The numbers are too low: rewards have stopped, and silence counts as none."
-    return said
+    return said + (TOO_LOW if report.status == "rewards stopped" else "")
 
 
 def traffic_answer(report: protocol.CampaignReport) -> str:
@@ -57,12 +56,18 @@ def traffic_answer(report: protocol.CampaignReport) -> str:
 
 def uplift_answer(report: protocol.CampaignReport, view: protocol.CampaignView) -> str:
     """Return whether the policy earns more than chance would."""
-    found, word = report.uplift, view.reward_name or "rewards"
+    found = report.uplift
     if found is None:
         if not view.holdout:
             return "Unknown: this campaign has no holdout to compare with."
         return "Too early: policy and holdout both need settled rewards."
-    earned = f"{signed(found.mean)} {word} per decision {interval(found)}"
+    said = _uplift(report, found, view.reward_name or "rewards")
+    return said + (TOO_LOW if report.status == "rewards stopped" else "")
+
+
+def _uplift(report: protocol.CampaignReport, found: protocol.RewardInterval, word: str) -> str:
+    ends = interval(found).replace(" ", SPACE)
+    earned = f"{signed(found.mean)} {word} per decision {ends}"
     holdout = next((one.mean for one in report.modes if one.mode == "holdout"), 0.0)
     relative = (
         f", {percent(found.mean / holdout)} more than the holdout earns" if holdout > 0 else ""
@@ -140,3 +145,24 @@ def fleet_answer(rows: list[tuple[str, str]]) -> str:
     said = f"{running} campaign{' runs' if running == 1 else 's run'}"
     resting = len(rows) - running
     return f"{said}, {resting} {'does' if resting == 1 else 'do'} not." if resting else f"{said}."
+
+
+def history_answer(history: list[protocol.RecordView], now: str) -> str:
+    """Return who changed what last; the newest record is the first."""
+    if not history:
+        return "Not to be read while the log is closed."
+    last = history[0]
+    if last.type == "created":
+        return "Nobody has changed anything since the campaign was made."
+    return f"The last change was on {when(last.recorded_at, now)}: {change_sentence(last)}"
+
+
+def change_sentence(record: protocol.RecordView) -> str:
+    """Return who changed what, as the record says it."""
+    body = record.body
+    if "sentence" in body:
+        return str(body["sentence"])
+    if record.type != "created":
+        return f"{record.type.capitalize()}."
+    who = f"Key {body['by']['name']}" if "by" in body else "The server"
+    return f"{who} made the campaign."

@@ -9,7 +9,7 @@ from foretell.errors import ForetellError
 from foretell.service.http.problems import problem_of
 from foretell.service.http.responses import Response
 from foretell.service.model.errors import NotFound
-from foretell.service.ui.formats import count
+from foretell.service.ui.formats import count, status_words
 from foretell.service.ui.forms import as_body, policy_names
 from foretell.service.ui.visit import Visit, campaign_address, redirect
 
@@ -83,7 +83,7 @@ def _status(visit: Visit, error: Exception | None = None) -> Response:
         raise NotFound("there is no such change: open the campaign again")
     name = visit.params["campaign"]
     report = visit.engine.campaign(name)
-    effects = [change.effect, f"It is {report.status} now."]
+    effects = [change.effect, f"It is {status_words(report.status)} now."]
     return _ask(visit, f"{change.button}: {name}", effects, change.button, None, error)
 
 

@@ -77,7 +77,12 @@ async def campaign_page(visit: Visit) -> Response:
         history = await _history(visit.engine, name)
 
         def write() -> str:
-            more = {"latest": recent, "history": history, "may": visit.may_change}
+            more = {
+                "latest": recent,
+                "history": [(one.recorded_at, answers.change_sentence(one)) for one in history],
+                "history_answer": answers.history_answer(history, found.report.log.as_of),
+                "may": visit.may_change,
+            }
             return render("campaign.html", **_context(found), **more)
 
         return await in_thread(write)

@@ -151,6 +151,7 @@ def delay_chart(found: protocol.DelayReport) -> Chart:
         "kind": "delays",
         "unit": "share",
         "window": found.reward_window,
+        "oldest": found.oldest or 0.0,
         "curves": [
             {"label": f"after {one.signal or 'any'}", "x": one.ages, "y": one.shares}
             for one in curves

@@ -8,16 +8,18 @@ from foretell import protocol
 from foretell.pages import render
 from foretell.service.http.responses import Response
 from foretell.service.model.config import new_config
-from foretell.service.model.errors import Overloaded
+from foretell.service.model.errors import Overloaded, Unusable
 from foretell.service.model.live_policies import spec_in_place
 from foretell.service.reports.words import percent, span
 from foretell.service.ui.forms import as_body, campaign_fields, decisions_a_day
-from foretell.service.ui.tables import Cell, Numbers, shown_cell
+from foretell.service.ui.tables import Cell, Numbers
 from foretell.service.ui.visit import HTML, PAGE_HEADERS, Visit
 from foretell.sim.first_weeks import WORLDS, FirstWeeks, first_weeks
 
 REWARD_WINDOWS = 2.0
 """The time that is shown, in reward windows: one without rewards that count, and one with them."""
+MOST_CELLS = 1000
+"""Actions times signals that are simulated at most: more would take minutes of a core."""
 _simulating = asyncio.Semaphore(1)
 """One at a time: it takes some seconds of a core."""
 
@@ -29,6 +31,11 @@ async def first_weeks_part(visit: Visit) -> Response:
     seconds = REWARD_WINDOWS * body.reward_window
     decisions = max(1, round(decisions_a_day(visit.query) * seconds / 86_400))
     spec = spec_in_place(config, body.policy)
+    if len(body.actions) * len(config.signals) > MOST_CELLS:
+        raise Unusable(
+            f"{len(body.actions):,} actions with {len(config.signals):,} signals are too many to "
+            f"be imagined in some seconds: go on without the imagined weeks"
+        )
     if _simulating.locked():
         raise Overloaded("another simulation is running: try again in some seconds")
     async with _simulating:
@@ -50,15 +57,14 @@ def _context(
     half = len(found.until) // 2
     early, late = found.middle[half - 1], found.middle[-1]
     ages = [share * seconds for share in found.until]
-    rows: list[list[Cell]] = [
-        [span(age), *map(percent, ends)]
-        for age, *ends in zip(ages, found.low, found.middle, found.high, strict=True)
-    ]
+    columns = (ages, found.low, found.middle, found.high)
+    rows: list[list[Cell]] = [list(row) for row in zip(*columns, strict=True)]
+    table = Numbers("first-weeks", "First weeks", ["seconds", "low", "middle", "high"], rows)
     return {
         "answer": (
-            f"Expect about {percent(early)} more than an even split when the first rewards count, "
-            f"after {span(body.reward_window)}, and about {percent(late)} more after "
-            f"{span(seconds)}."
+            f"Imagined campaigns like yours earn about {percent(early)} more than an even split "
+            f"when the first rewards count, after {span(body.reward_window)}, and about "
+            f"{percent(late)} more after {span(seconds)}."
         ),
         "chart": {
             "kind": "weeks",
@@ -68,8 +74,8 @@ def _context(
             "high": found.high,
             "window": body.reward_window,
         },
-        "table": Numbers("first-weeks", "First weeks", ["until", "low", "middle", "high"], rows),
-        "cell": shown_cell,
+        "table": table,
+        "csv": table.csv().decode(),
         "simulated": found.decisions,
         "decisions": decisions,
         "worlds": WORLDS,

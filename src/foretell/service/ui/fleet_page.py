@@ -11,7 +11,7 @@ from foretell.pages import render
 from foretell.service.engine.turns import in_thread
 from foretell.service.http.responses import Response
 from foretell.service.ui.answers import best_actions, fleet_answer
-from foretell.service.ui.formats import interval
+from foretell.service.ui.formats import count, interval
 from foretell.service.ui.statuses import needs_somebody, shown, urgency
 from foretell.service.ui.tables import Cell, Numbers
 from foretell.service.ui.visit import Visit
@@ -62,8 +62,8 @@ async def _row(visit: Visit, view: protocol.CampaignView) -> dict[str, Any]:
         "sentence": report.sentence,
         "report": report,
         "holdout": view.holdout,
-        "spark": series.total.decisions[-SPARKS:],
-        "a_day": _a_day(series),
+        "spark": [0] * (SPARKS - len(series.at)) + series.total.decisions[-SPARKS:],
+        "pace": _pace(series),
         "best": rated[0] if rated else None,
         "best_index": names.index(rated[0].action) if rated else 0,
         "uplift_interval": interval(report.uplift),
@@ -71,10 +71,13 @@ async def _row(visit: Visit, view: protocol.CampaignView) -> dict[str, Any]:
     }
 
 
-def _a_day(series: protocol.Timeseries) -> float:
-    """Return the decisions a day, over the periods that are over."""
-    counts = series.total.decisions[:-1] or series.total.decisions
-    return sum(counts) / (len(counts) * series.width) * 86_400 if counts else 0.0
+def _pace(series: protocol.Timeseries) -> str:
+    """Return the decisions a day, over the periods that are over; of less than a day, all."""
+    counts = series.total.decisions[:-1]
+    days = len(counts) * series.width / 86_400
+    if days < 1.0:
+        return f"{count(sum(series.total.decisions))} so far"
+    return f"{count(sum(counts) / days)} a day"
 
 
 def _lamps(report: protocol.CampaignReport) -> list[tuple[str, str, str | None]]:

@@ -96,6 +96,15 @@ def sentence(words: object) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
+def status_words(name: str) -> str:
+    """Return the status of a campaign as it stands after "is".
+
+    >>> status_words("draft"), status_words("paused")
+    ('a draft', 'paused')
+    """
+    return "a draft" if name == "draft" else name
+
+
 def milliseconds(seconds: float | None) -> str:
     """Return a short time.
 
@@ -127,6 +136,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "when": when,
     "age": age,
     "sentence": sentence,
+    "status_words": status_words,
     "milliseconds": milliseconds,
     "colour": colour,
     "percent": percent,

@@ -47,13 +47,14 @@ def lines(text: str) -> list[str]:
 def number(text: str) -> float | str:
     """Return a number that was typed in; what is none stays as it is, and is refused with it.
 
-    >>> number("0,5"), number("1e3"), number("many")
-    (0.5, 1000.0, 'many')
+    >>> number("0,5"), number("1e3"), number("many"), number("nan")
+    (0.5, 1000.0, 'many', 'nan')
     """
     try:
-        return float(text.strip().replace(",", "."))
+        found = float(text.strip().replace(",", "."))
     except ValueError:
         return text
+    return found if isfinite(found) else text
 
 
 def window(form: Mapping[str, str], name: str) -> float | str:
@@ -70,7 +71,7 @@ def window(form: Mapping[str, str], name: str) -> float | str:
 def decisions_a_day(form: Mapping[str, str]) -> float:
     """Return about how many decisions there will be, for the simulation of the first weeks."""
     typed = number(form.get("decisions_a_day", ""))
-    if not isinstance(typed, float) or not isfinite(typed) or typed <= 0:
+    if not isinstance(typed, float) or typed <= 0:
         raise Unusable(
             "decisions a day must be a number above 0: say about how many there will be",
             field="decisions_a_day",

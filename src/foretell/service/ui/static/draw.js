@@ -1,5 +1,6 @@
 // Draws the charts of a page with uPlot, from the numbers that stand beside each.
-// Under every time axis lies a ribbon: solid where all is known, hatched where something is due.
+// Under every axis of times or ages lies a ribbon: solid where all is known, hatched where something
+// is due.
 const chosen = { signal: null };
 const plots = new WeakMap();
 
@@ -42,9 +43,10 @@ const furniture = (chart) => (plot) => {
   const at = (value) => Math.min(Math.max(plot.valToPos(value, "x", true), bbox.left), bbox.left + bbox.width);
   const thick = 4 * devicePixelRatio;
   ctx.save();
-  (chart.complete ?? []).forEach((complete, index) => {
-    const left = at(chart.x[index]);
-    const right = at(chart.x[index] + chart.width);
+  const periods = (chart.complete ?? []).map((complete, index) => ({ from: chart.x[index], to: chart.x[index] + chart.width, complete }));
+  for (const { from, to, complete } of chart.ribbon ?? periods) {
+    const left = at(from);
+    const right = at(to);
     if (complete) {
       ctx.fillStyle = token("quiet");
       ctx.fillRect(left, bottom + devicePixelRatio, right - left, thick);
@@ -52,7 +54,7 @@ const furniture = (chart) => (plot) => {
       hatch(ctx, left, bbox.top, right - left, bbox.height);
       hatch(ctx, left, bottom + devicePixelRatio, right - left, thick);
     }
-  });
+  }
   ctx.strokeStyle = token("ink");
   ctx.lineWidth = devicePixelRatio;
   ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
@@ -100,11 +102,7 @@ function tooltip(holder) {
     const list = document.createElement("ul");
     for (const [label, value, colour] of told.rows) {
       const row = document.createElement("li");
-      if (colour) {
-        const patch = document.createElement("i");
-        patch.style.background = colour;
-        row.append(patch);
-      }
+      if (colour) row.append(patchOf(colour));
       const number = document.createElement("b");
       number.textContent = value;
       row.append(`${label} `, number);
@@ -166,14 +164,29 @@ function draw(holder, chart, options, data, format, told) {
 function legend(holder, lines) {
   const list = document.createElement("ul");
   list.className = "legend";
-  for (const { label, colour } of lines) {
+  for (const { label, colour, dash } of lines) {
     const item = document.createElement("li");
-    const patch = document.createElement("i");
-    patch.style.background = colour;
-    item.append(patch, label);
+    item.append(dash ? sample(colour, dash) : patchOf(colour), label);
     list.append(item);
   }
   holder.append(list);
+}
+
+function patchOf(colour) {
+  const patch = document.createElement("i");
+  patch.style.background = colour;
+  return patch;
+}
+
+// A piece of a line, so that lines are told apart without colour too.
+function sample(colour, dash) {
+  const name = "http://www.w3.org/2000/svg";
+  const [picture, line] = [document.createElementNS(name, "svg"), document.createElementNS(name, "line")];
+  const set = (one, values) => Object.entries(values).forEach(([key, value]) => one.setAttribute(key, value));
+  set(picture, { viewBox: "0 0 28 8", width: 28, height: 8, "aria-hidden": "true" });
+  set(line, { x1: 0, x2: 28, y1: 4, y2: 4, stroke: colour, "stroke-width": 2, "stroke-dasharray": dash.join(" ") });
+  picture.append(line);
+  return picture;
 }
 
 // The middles of the periods, so that a point stands over what it counts.
@@ -212,7 +225,7 @@ const kinds = {
     const styles = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
     const x = [0, ...new Set(chart.curves.flatMap((one) => one.x))].sort((a, b) => a - b);
     const colours = chart.curves.map((_, index) => token(`a${Math.min(index + 1, 7)}`));
-    legend(holder, chart.curves.map((one, index) => ({ label: one.label, colour: colours[index] })));
+    legend(holder, chart.curves.map((one, index) => ({ label: one.label, colour: colours[index], dash: styles[index % 4] })));
     const columns = chart.curves.map((one) => {
       const known = new Map(one.x.map((age, index) => [age, one.y[index]]));
       let last = 0;
@@ -221,7 +234,10 @@ const kinds = {
     const series = chart.curves.map((one, index) => ({ label: one.label, stroke: colours[index], dash: styles[index % 4], width: 2, points: { show: false } }));
     const range = [0, Math.min(Math.max(x.at(-1), 1.1 * chart.window), 3 * chart.window)];
     const options = { series: [{}, ...series], scales: { x: { time: false, range }, y: { range: [0, 1] } } };
-    draw(holder, { ...chart, marks: [chart.window] }, options, [x, ...columns], percent, (index) => ({
+    // ages that no decision has reached yet are hatched: what comes then cannot be known
+    const known = Math.min(chart.oldest, range[1]);
+    const ribbon = [{ from: 0, to: known, complete: true }, { from: known, to: range[1], complete: false }];
+    draw(holder, { ...chart, ribbon, marks: [chart.window] }, options, [x, ...columns], percent, (index) => ({
       head: `within ${span(x[index])}`,
       rows: chart.curves.map((one, number) => [one.label, percent(columns[number][index]), colours[number]]),
     }));
