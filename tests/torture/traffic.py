@@ -148,7 +148,7 @@ class Traffic:
     def _note_refusal(self, item: Item, refused: Refused, operation: Operation | None) -> None:
         """What a repeated change is refused for is that it is there already."""
         repeated = item.sent > 1 and item.verb in {"create", "add_action"}
-        if refused.status == 409 and repeated:
+        if refused.status == 409 and repeated and "already" in str(refused):  # and is not refit
             item.answers.append("there")
         elif refused.status == 422 and item.verb == "add_signal":
             self.refused["add_signal 422"] += 1
