@@ -167,3 +167,32 @@ def test_a_small_table_is_made_again_when_its_decision_is_folded(
         assert len(making.states) == made, "nobody has chosen from the last"
 
     on_large(tmp_path, work)
+
+
+def test_a_table_that_cannot_be_made_again_stops_its_campaign_alone(
+    tmp_path: Path, making: Making, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(engine: Engine) -> None:
+        monkeypatch.setattr(decider, "KEEP_FACTOR", 0)
+        monkeypatch.setattr(decider, "SLOW_SECONDS", 60.0)
+        await engine.create(protocol.NewCampaign("other", ["a", "b"], SIGNALS))
+        small, other = (engine.runtime.by_name[name] for name in ("small", "other"))
+        draw = making.draw
+
+        def failing(state: Any, *arguments: Any) -> Any:
+            if state.base is small.campaign.served_state.base:
+                raise ValueError("no draw is possible")
+            return draw(state, *arguments)
+
+        for name in ("small", "other"):
+            await decide(engine, name)
+            await engine.settled()
+        await decide(engine, "small")
+        monkeypatch.setattr(value_table, "draw_values", failing)
+        await decide(engine, "other")
+        await engine.settled()
+        assert other.damage is None
+        assert other.campaign.decided == 2
+        assert "no draw is possible" in str(small.damage)
+
+    on_large(tmp_path, work)
