@@ -9,9 +9,10 @@ import asyncio
 import contextlib
 import logging
 import platform
+import shutil
 import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -217,9 +218,8 @@ def report(done: list[Suite], findings: Findings, caught: dict[str, Totals], see
         "|---|---:|",
         *(f"| {outcome} | {count} |" for outcome, count in sorted(findings.outcomes.items())),
     ]
-    wrong = [f"- {suite.name}: {one}" for suite in done for one in suite.totals.violations[:20]] + [
-        f"- {one}" for one in findings.violations[:50]
-    ]
+    wrong = [f"- {suite.name}: {one}" for suite in done for one in suite.totals.violations]
+    wrong += [f"- {one}" for one in findings.violations]
     if wrong:
         lines += ["", "## Violations", "", *wrong]
     return "\n".join(lines) + "\n"
@@ -242,6 +242,19 @@ def progress(name: str) -> Tell:
     return tell
 
 
+@contextlib.contextmanager
+def kept_if_wrong(out: Path, done: list[Suite]) -> Iterator[Path]:
+    """Make a folder for databases and what servers log; it stays if the promise was broken."""
+    folder = Path(tempfile.mkdtemp(prefix="databases-", dir=out))
+    try:
+        yield folder
+    finally:
+        if any(suite.totals.violations for suite in done):
+            click.echo(f"Databases, and what the servers logged, are kept in {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/torture"))
 @click.option("--kills", default=1000, help="Kills of the crash loop; the rest goes with it.")
@@ -253,8 +266,7 @@ def main(out: Path, kills: int, seed: int, only: tuple[str, ...]) -> None:
     out = out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     done: list[Suite] = []
-    with tempfile.TemporaryDirectory(dir=out) as place:
-        folder = Path(place)
+    with kept_if_wrong(out, done) as folder:
         for name, run in suites(folder, kills, seed).items():
             if name.startswith(only or ("",)):
                 began = time.monotonic()
