@@ -37,16 +37,20 @@ class MadeAt(NamedTuple):
         return cls(at.ravel(), np.repeat(count / POINTS, POINTS))
 
 
-def arrival_rate(made: MadeAt, edges: Floats, arrivals: Floats, then: float) -> Floats:
+def arrival_rate(
+    made: MadeAt, edges: Floats, arrivals: Floats, then: float, least: float = 0.0
+) -> Floats:
     """Return, at each edge, how many rewards a decision brings by that age.
 
     `arrivals` are those of the ages up to each edge, seen by the moment `then`: a bin counts in
-    full for decisions that have reached its end, and in part for those in the middle of it.
+    full for decisions that have reached its end, and in part for those in the middle of it. A bin
+    that few have reached counts as if at least so many had: else a single arrival would outweigh
+    all the others.
     """
     before = np.concatenate([[0.0], edges[:-1]])
     reached = np.clip((then - made.at[:, None] - before) / (edges - before), 0.0, 1.0)
     exposed = (reached * made.number[:, None]).sum(axis=0)
-    return np.cumsum(np.minimum(1.0, arrivals / np.maximum(exposed, 1e-9)))
+    return np.cumsum(np.minimum(1.0, arrivals / np.maximum(exposed, max(least, 1e-9))))
 
 
 def due(made: MadeAt, edges: Floats, by_age: Floats, then: float, now: float) -> float:

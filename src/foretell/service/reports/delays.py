@@ -2,7 +2,8 @@
 
 A young decision has had no time for a late arrival. So the share that comes at an age is counted
 among the decisions that have reached it, and what a window misses among those that are at least
-two windows old.
+two windows old. The oldest few of a young campaign count as more: one of their rewards would else
+outweigh all that came before.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from foretell.stats.overdue import MadeAt, arrival_rate
 from foretell.types import Floats, Ints
 
 _EDGES = np.array(EDGES) / 1e6
+REACHED = 0.1
+"""The share of the decisions that has reached an age at least, as it is counted."""
 AT_ONCE = 0.1
 """Seconds within which nobody notices a delay."""
 
@@ -142,7 +145,8 @@ def _delays(
     counted: Floats = ages[:-1].astype(float)
     by_age = counted
     if counted.any():
-        by_age = arrival_rate(made, _EDGES, counted, now / 1e6)
+        least = REACHED * float(made.number.sum())
+        by_age = arrival_rate(made, _EDGES, counted, now / 1e6, least)
     curve = delay_curve(np.minimum(_EDGES, oldest), by_age)
     came, late = arrived.tolist()
     return protocol.Delays(
