@@ -14,7 +14,7 @@ from foretell.service.log.errors import LogClosed
 from foretell.service.log.postgres.log import PostgresLog
 from foretell.service.log.postgres.streams import read_open_streams, seal
 from foretell.service.log.protocol import Accepted, Draft, Duplicate, Taken
-from foretell.service.model.events import Record
+from foretell.service.model.events import SLOTS, Record
 from tests.service.log.engines import (
     accepted,
     decide,
@@ -277,3 +277,21 @@ def test_an_open_transaction_of_another_program_stops_nothing(dsn: str) -> None:
 def test_the_folder_of_the_proxy_is_short(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder: Path = tmp_path_factory.mktemp("p")
     assert len(str(folder)) < 90, "a socket cannot have a longer name"
+
+
+def test_what_is_erased_while_the_clock_lags_leaves_its_sum(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A head that is too far ahead is not moved: then nothing of the unit may be deleted."""
+
+    async def law() -> None:
+        async with opened(dsn) as (log,):
+            await accepted(log, Draft(1, decided(0), unit=b"unit", unit_action=0))
+            stamps, now = log.writer.own.stamps, log.writer.own.stamps.now
+            heads = iter([now() + 30_000_000 * SLOTS])
+            monkeypatch.setattr(stamps, "now", lambda: next(heads, None) or now())
+            assert await log.erase(1, b"unit") == 1
+            assert next(heads, None) is None, "it was too early once"
+            assert log.check().damage == []
+
+    asyncio.run(law())

@@ -102,8 +102,11 @@ class OwnStream:
             self.connection.terminate()
             self.connection = None
 
-    async def move_head(self, head: int, claims: int | None = None) -> None:
-        """Move the head of the stream, and its sum of claims where that changes."""
+    async def move_head(self, head: int, claims: int | None = None) -> bool:
+        """Move the head of the stream, and its sum of claims where that changes.
+
+        Returns whether it was moved: not while it is too far ahead of the clock.
+        """
         after = self.row._replace(
             head=max(head, self.row.head), claims=self.row.claims if claims is None else claims
         )
@@ -114,9 +117,11 @@ class OwnStream:
             raise Sealed
         self.contact = sent
         self.clock.note(row["wall"], began)
-        if row["moved"] == "moved":
-            self.row = after
-            self.on_commit()
+        if row["moved"] != "moved":
+            return False
+        self.row = after
+        self.on_commit()
+        return True
 
     def prepare(self, group_of: Callable[[StreamRow, Chain], Group]) -> Group:
         """Make a group that goes on at the end of the stream."""

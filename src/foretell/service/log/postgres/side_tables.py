@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from foretell.service.log.errors import Damaged, StatesDiffer
 from foretell.service.log.postgres.group import CLAIMS_MODULUS, unit_claim
-from foretell.service.log.postgres.own_stream import OwnStream
+from foretell.service.log.postgres.own_stream import TOO_EARLY_SECONDS, OwnStream
 from foretell.service.log.postgres.pool import Pool
 from foretell.service.log.postgres.reader import RecordQueries
 from foretell.service.log.postgres.writer import Work
@@ -115,7 +116,20 @@ def erase(campaign: int, unit: bytes) -> Work:
     return partial(_erase, campaign, unit)
 
 
+class _TooEarly(Exception):
+    """The clock has not reached the head yet."""
+
+
 async def _erase(campaign: int, unit: bytes, own: OwnStream) -> int:
+    while True:
+        try:
+            return await _erase_once(campaign, unit, own)
+        except _TooEarly:
+            await asyncio.sleep(TOO_EARLY_SECONDS)
+
+
+async def _erase_once(campaign: int, unit: bytes, own: OwnStream) -> int:
+    """Delete what belongs to a unit together with what was claimed for it, or neither."""
     connection, before, claims = own.connection, own.row, own.row.claims
     try:
         async with connection.transaction():
@@ -131,11 +145,16 @@ async def _erase(campaign: int, unit: bytes, own: OwnStream) -> int:
                 campaign,
                 unit,
             )
-            await own.move_head(own.stamps.now(), claims % CLAIMS_MODULUS)
+            await _move_claims(own, claims)
     except BaseException:
         own.row = before
         raise
     return len(erased)
+
+
+async def _move_claims(own: OwnStream, claims: int) -> None:
+    if not await own.move_head(own.stamps.now(), claims % CLAIMS_MODULUS):
+        raise _TooEarly
 
 
 async def add_counts(pool: Pool, campaign: int, name: str, by: int) -> None:
