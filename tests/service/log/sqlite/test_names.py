@@ -14,7 +14,7 @@ from foretell.errors import DamagedFile
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.open import open_log
 from foretell.service.log.protocol import Log
-from foretell.service.log.sqlite import database, names, watch
+from foretell.service.log.sqlite import database, names, watch, writer
 from tests.service.log.engines import decide, open_again
 
 
@@ -71,6 +71,32 @@ def test_a_database_that_is_gone_is_not_written_any_more(
         rescued.replace(path)
         assert asyncio.run(count(path)) == 2
         assert not (tmp_path / "a.db-wal").exists()
+
+
+@pytest.mark.parametrize("how", ["an older copy", "cut off"])
+def test_a_database_that_is_overwritten_is_not_written_any_more(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What writes into the file under its name, as `cp` does, leaves name and inode."""
+    monkeypatch.setattr(writer, "CHECKPOINT_PAGES", 1)
+    path = tmp_path / "a.db"
+
+    async def run() -> None:
+        log = await open_log(str(path))
+        older = path.read_bytes()
+        for _ in range(100):
+            await decide(log)
+        assert path.stat().st_size > len(older), "our own checkpoints are none of that"
+        path.write_bytes(older if how == "an older copy" else older[:4096])
+        with pytest.raises(LogClosed, match=r"(was overwritten|is malformed).*is not known"):
+            await decide(log)
+        with pytest.raises(LogClosed, match="nothing was taken in"):
+            await decide(log)
+        await asyncio.sleep(0.2)  # it is tried again meanwhile
+        assert log.closed is not None, "what is there now is not that log"
+        await log.close()
+
+    asyncio.run(run())
 
 
 async def count(path: Path) -> int:

@@ -33,12 +33,12 @@ class Connections(NamedTuple):
     lock: FileLock
 
     def before_answer(self) -> None:
-        """Look, after a commit, whether the database bears its name, and ready it for readers.
+        """Look, after a commit, whether the database is as it was, and ready it for readers.
 
         The first to read after a commit notes in the shared index how far it reads, and on a disk
         that hangs it would wait there. So the thread that may wait is the first.
         """
-        self.names.check_database()
+        self.names.check_size()
         self.writer.execute(NOTHING)
 
     def close(self) -> None:

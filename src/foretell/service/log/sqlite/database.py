@@ -192,6 +192,7 @@ class Database:
             appender,
             relaxed=self._relaxed,
             before_answer=opened.before_answer,
+            after_checkpoint=opened.names.note_size,
             on_done=self._done,
             on_fail=partial(self._fail_writing, opened),
         )

@@ -49,6 +49,23 @@ class Names:
         self.path = str(Path(path).absolute())
         self.database = file_of(self.path)
         self.journal = file_of(f"{self.path}-wal")
+        self.note_size()
+
+    def note_size(self) -> None:
+        """Take down how large the database is: only a checkpoint of ours changes that."""
+        self._size = Path(self.path).stat().st_size
+
+    def check_size(self) -> None:
+        """Raise `LogClosed` when somebody has written into the database, as `cp` onto it does.
+
+        It must be asked by whoever makes the checkpoints, and `check_database` is in it.
+        """
+        self.check_database()
+        if Path(self.path).stat().st_size != self._size:
+            raise LogClosed(
+                f"the database {self.path!r} was overwritten while it was used: stop the server, "
+                f"and restore a backup with foretell restore"
+            )
 
     def check_database(self) -> None:
         """Raise `LogClosed` when the database was deleted, moved or replaced."""

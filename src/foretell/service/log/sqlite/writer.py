@@ -61,6 +61,7 @@ class Writer:
         *,
         relaxed: bool,
         before_answer: Callable[[], None],
+        after_checkpoint: Callable[[], None],
         on_done: Callable[[list[Job]], None],
         on_fail: Callable[[Exception], None],
     ) -> None:
@@ -73,6 +74,7 @@ class Writer:
         self._connection.set_wal_hook(self._note_pages)
         self._relaxed = relaxed
         self._before_answer = before_answer
+        self._after_checkpoint = after_checkpoint
         self._on_done = on_done
         self._on_fail = on_fail
         self._synchronous = "full"
@@ -170,6 +172,7 @@ class Writer:
             pass
         finally:
             self._connection.set_busy_timeout(BUSY_MILLISECONDS)
+            self._after_checkpoint()
 
     def _call_loop(self, function: Callable[[Any], None], argument: Any) -> None:
         try:
