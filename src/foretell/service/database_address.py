@@ -37,6 +37,10 @@ def without_password(location: str) -> str:
     'postgresql://me@db.example:5432/log'
     >>> without_password("postgresql://me:sec/ret@db.example/log")
     'postgresql://…'
+    >>> without_password("postgresql://me:secret:5432/log")
+    'postgresql://…'
+    >>> without_password("postgresql://one:5432,[::1]:5433/log")
+    'postgresql://one:5432,[::1]:5433/log'
     >>> without_password("foretell.db")
     'foretell.db'
     """
@@ -46,7 +50,8 @@ def without_password(location: str) -> str:
     rest = location[scheme.end() :]
     place = re.split("[/?#]", rest, maxsplit=1)[0]
     path = re.split("[?#]", rest[len(place) :], maxsplit=1)[0]
-    if "@" in path or ("@" in rest and "@" not in place):  # a password may be cut in two
-        return f"{scheme[0]}…"
+    colons = re.sub(r"\[.*?\]", "", place).count(":")
+    if "@" in rest[len(place) :] or ("@" not in place and colons > place.count(",") + 1):
+        return f"{scheme[0]}…"  # a password may be cut in two, or stand where a host should
     user = place.rpartition("@")[0].partition(":")[0]
     return f"{scheme[0]}{f'{user}@' if user else ''}{place.rpartition('@')[2]}{path}"

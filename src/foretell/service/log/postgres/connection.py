@@ -121,8 +121,8 @@ def opening(dsn: str) -> Iterator[None]:
         raise LogClosed(f"{error}: check its address, and that the server runs") from error
     except ForetellError:
         raise
-    except ValueError as error:
-        raise InvalidInput(f"the address {shown(dsn)} cannot be read ({error}): {FORM}") from None
+    except ValueError:  # it may quote a piece of the password
+        raise InvalidInput(f"the address {shown(dsn)} cannot be read: {FORM}") from None
 
 
 async def connect_again(dsn: str) -> Any:
