@@ -169,7 +169,7 @@ def test_a_small_table_is_made_again_when_its_decision_is_folded(
     on_large(tmp_path, work)
 
 
-def test_a_table_that_cannot_be_made_again_stops_its_campaign_alone(
+def test_a_table_that_cannot_be_made_again_holds_up_nobody(
     tmp_path: Path, making: Making, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(engine: Engine) -> None:
@@ -193,6 +193,9 @@ def test_a_table_that_cannot_be_made_again_stops_its_campaign_alone(
         await engine.settled()
         assert other.damage is None
         assert other.campaign.decided == 2
-        assert "no draw is possible" in str(small.damage)
+        assert small.damage is None
+        assert small.campaign.decided == 2
+        with pytest.raises(ValueError, match="no draw is possible"):
+            await decide(engine, "small")
 
     on_large(tmp_path, work)

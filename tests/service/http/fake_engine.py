@@ -140,7 +140,9 @@ class FakeEngine:
             raise NotFound("there is no such decision")
         return self.views[self.decided[decision_id]]
 
-    async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
+    async def feedback(
+        self, decision_id: str, report: AnyReport, own: str | None = None
+    ) -> protocol.Receipt:
         view = self._campaign_of(decision_id)
         self.verdicts[view.name]["rejected"] += 1
         kind, body = _read(report, view.signals)
@@ -260,7 +262,7 @@ class FakeEngine:
         ]
         return self._change(name, version, by, actions=changed)
 
-    async def history(self, decision_id: str) -> protocol.DecisionHistory:
+    async def history(self, decision_id: str, own: str | None = None) -> protocol.DecisionHistory:
         view = self._campaign_of(decision_id)
         action = view.actions[0].action
         return protocol.DecisionHistory(

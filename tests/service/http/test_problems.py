@@ -86,7 +86,7 @@ def test_an_unknown_failure_says_nothing_and_logs_where(
 def test_a_damaged_record_is_500_and_names_it(
     broken: Served, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def damaged(self: FakeEngine, decision_id: str) -> protocol.DecisionHistory:
+    async def damaged(self: FakeEngine, *_: str | None) -> protocol.DecisionHistory:
         raise Damaged("record", 7)
 
     monkeypatch.setattr(FakeEngine, "history", damaged)

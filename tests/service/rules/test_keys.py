@@ -33,6 +33,19 @@ def in_seconds(seconds: float) -> str:
     return format_timestamp(START + round(seconds * SECOND))
 
 
+def test_a_key_expires_while_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head of the log then stands still, and its clock goes on."""
+    with Served(tmp_path / "a.db") as served:
+        made = make(served, expires_at=in_seconds(100))
+        head = served.engine.runtime.log.head()
+        monkeypatch.setattr(served.engine.runtime.log, "head", lambda: head)
+        assert served.engine.identify(made.key) is not None
+        served.pass_time(101)
+        assert served.engine.identify(made.key) is None
+
+
 def test_a_key_is_valid_until_it_expires(tmp_path: Path) -> None:
     with Served(tmp_path / "a.db") as served:
         made = make(served, expires_at=in_seconds(100))

@@ -36,16 +36,19 @@ class FeedbackIntake:
         self.unread = 0
         """Events that were rejected without a campaign that could count them."""
 
-    async def feedback(self, decision_id: str, report: AnyReport) -> protocol.Receipt:
-        """Take in a signal, a reward, a correction or a void."""
+    async def feedback(
+        self, decision_id: str, report: AnyReport, own: str | None = None
+    ) -> protocol.Receipt:
+        """Take in a signal, a reward, a correction or a void; of the campaign `own`, if any."""
         self.runtime.check_open()
+        changes = self.runtime.secrets.changes
         try:
-            about = self._read(decision_id, report)
+            about = self._read(decision_id, report, own)
         except NotFound:
-            if not await self.runtime.learn_secrets():
+            if not await self.runtime.learn_secrets(changes):
                 raise
             self.unread -= 1
-            about = self._read(decision_id, report)
+            about = self._read(decision_id, report, own)
         (receipt,) = await self._take_in([about], Turns())
         if isinstance(receipt, RequestProblem):
             raise receipt
@@ -54,15 +57,15 @@ class FeedbackIntake:
         return receipt
 
     async def batch(self, items: list[Raw], own: str | None = None) -> list[protocol.Receipt]:
-        """Take in many events, each for itself; of one campaign alone where it is named."""
-        parsed: list[AboutDecision | protocol.Receipt] = []
-        turns = Turns()
+        """Take in many events, each for itself; of the campaign `own` alone, if any."""
+        parsed: list[AboutDecision | ForetellError] = []
+        turns, changes = Turns(), self.runtime.secrets.changes
         for raws in in_pieces(items):
             self.runtime.check_open()
             parsed += [self._read_item(raw, own) for raw in raws]
             await turns.pause()
-        unknown = [index for index, one in enumerate(parsed) if _is_unknown(one)]
-        if unknown and await self.runtime.learn_secrets():
+        unknown = [index for index, one in enumerate(parsed) if isinstance(one, NotFound)]
+        if unknown and await self.runtime.learn_secrets(changes):
             self.unread -= len(unknown)
             for index in unknown:
                 parsed[index] = self._read_item(items[index], own)
@@ -74,8 +77,8 @@ class FeedbackIntake:
         for some in in_pieces(range(len(items))):
             for index in some:
                 read = parsed[index]
-                receipt = read if isinstance(read, protocol.Receipt) else next(taken)
-                if isinstance(receipt, RequestProblem):
+                receipt = next(taken) if isinstance(read, AboutDecision) else read
+                if isinstance(receipt, ForetellError):
                     receipt = protocol.Receipt("rejected", detail=str(receipt))
                 if receipt.status == "rejected":
                     receipt.event_id = event_id_in(items[index])
@@ -83,7 +86,7 @@ class FeedbackIntake:
             await turns.pause()
         return results
 
-    def _read_item(self, raw: Raw, own: str | None) -> AboutDecision | protocol.Receipt:
+    def _read_item(self, raw: Raw, own: str | None) -> AboutDecision | ForetellError:
         """Read one event of many; if it cannot be used, this event alone is rejected."""
         try:
             item = self._parsed(raw)
@@ -91,10 +94,11 @@ class FeedbackIntake:
         except (Damaged, LogClosed):
             raise
         except ForetellError as error:
-            return protocol.Receipt("rejected", detail=str(error))
+            return error
         except RecursionError:
-            detail = "the event has too many arrays and objects inside each other: send fewer"
-            return protocol.Receipt("rejected", detail=detail)
+            return Unusable(
+                "the event has too many arrays and objects inside each other: send fewer"
+            )
 
     def _parsed(self, raw: Raw) -> protocol.FeedbackItem:
         try:
@@ -106,7 +110,7 @@ class FeedbackIntake:
             self.unread += 1
             raise
 
-    def _read(self, decision_id: str, report: AnyReport, own: str | None = None) -> AboutDecision:
+    def _read(self, decision_id: str, report: AnyReport, own: str | None) -> AboutDecision:
         """Find out which decision a report is about, and make it an event."""
         token = self.runtime.secrets.read(decision_id)
         active = None if token is None else self.runtime.by_number.get(token.campaign)
@@ -116,12 +120,11 @@ class FeedbackIntake:
                 f"there is no decision with the decision_id {decision_id[:20]!r}…: {UNKNOWN_ID}",
                 field="decision_id",
             )
-        if own is not None and own != active.config.name:
+        try:
+            self.runtime.refuse_other(active, own)
+        except Forbidden:
             self.unread += 1
-            raise Forbidden(
-                f"the key is for the campaign {own!r} alone, and this decision is one of another: "
-                f"use a key for that one"
-            )
+            raise
         try:
             event = feedback_event(report, active, token.number, self.runtime.latest)
             due = active.campaign.rules.due(event.stage, moment(token.number))
@@ -164,8 +167,3 @@ class FeedbackIntake:
         for active in {id(one.active): one.active for one in compress(feedback, repeated)}.values():
             await self.runtime.write_counts(active)
         return receipts
-
-
-def _is_unknown(read: AboutDecision | protocol.Receipt) -> bool:
-    """Return whether an event was rejected because of the id of its decision."""
-    return isinstance(read, protocol.Receipt) and (read.detail or "").endswith(UNKNOWN_ID)

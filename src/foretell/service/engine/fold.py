@@ -12,6 +12,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from math import inf
 from time import perf_counter
 
@@ -147,7 +148,7 @@ class Fold:
         if self._shared is not None:
             await self._shared.share_out(tail.upto)
         for active in list(self.runtime.by_number.values()):
-            await self.guarded(active, self._end_item(active, tail.upto))
+            await self._end_item(active, tail.upto)
         self._check_same_log(self.runtime.restores)
         awaited = (one.awaited for one in self.runtime.by_number.values())
         self.position = min([tail.upto, *(seq for seq in awaited if seq is not None)])
@@ -273,9 +274,14 @@ class Fold:
     async def _end_item(self, active: ActiveCampaign, upto: int) -> None:
         """Close the windows that are due, and ready a campaign for its next decision."""
         if active.folding:
-            await self._close(active, upto)
-        if active.damage is None and active.decider.renew(active.overlay, _nonce):
-            await self._end_long_turn()
+            await self.guarded(active, self._close(active, upto))
+        try:
+            renewed = active.decider.renew(active.overlay, partial(secrets.randbits, 64))
+        except Exception:  # whoever asks for a decision is told; nobody else waits for this table
+            logger.exception("no table can be made for %s", active.config.name)
+        else:
+            if renewed:
+                await self._end_long_turn()
 
     async def _close(self, active: ActiveCampaign, upto: int) -> None:
         if active.damage is None:
@@ -341,8 +347,3 @@ def _created(record: Record, event: Configured) -> ActiveCampaign:
     campaign = Campaign(event.config)
     campaign.apply(record)
     return ActiveCampaign(record.campaign, campaign, record.recorded_at)
-
-
-def _nonce() -> int:
-    """Return a number that nobody can guess, for a table that is drawn."""
-    return secrets.randbits(64)

@@ -128,15 +128,17 @@ class Queries:
         copy = CampaignCopy.of(await self._current(name))
         return await in_thread(signal_changes, copy)
 
-    async def history(self, decision_id: str) -> protocol.DecisionHistory:
-        """Return all that is known about one decision."""
+    async def history(self, decision_id: str, own: str | None = None) -> protocol.DecisionHistory:
+        """Return all that is known about one decision; of the campaign `own`, if any."""
         runtime = self.runtime
         runtime.check_open()
         token = runtime.secrets.read(decision_id)
-        if token is None and await runtime.learn_secrets():
+        if token is None and await runtime.learn_secrets(runtime.secrets.changes):
             token = runtime.secrets.read(decision_id)
         active = None if token is None else runtime.by_number.get(token.campaign)
         found = []
+        if active is not None:
+            runtime.refuse_other(active, own)
         if active is not None and active.damage is not None:
             raise active.damage
         if token is not None and active is not None:

@@ -48,6 +48,7 @@ async def load_campaigns(runtime: Runtime, fold: Fold, maintenance: Maintenance)
     fold.position = min(
         [active.campaign.position for active in runtime.by_number.values()], default=complete
     )
+    runtime.folded = fold.position
     await fold.follow(head)
 
 

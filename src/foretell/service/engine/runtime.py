@@ -11,7 +11,7 @@ from foretell.service.log.protocol import Log
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.campaign import Campaign
 from foretell.service.model.decision_id import Secrets, Token
-from foretell.service.model.errors import NotFound
+from foretell.service.model.errors import Forbidden, NotFound
 from foretell.service.model.events import (
     SERVER,
     Configured,
@@ -44,6 +44,7 @@ class Runtime:
         self.stopped: str | None = None
         """Why requests are refused, apart from the log; None while they are served."""
         self._counting = asyncio.Lock()
+        self._reading_secrets = asyncio.Lock()
         self.clear()
 
     def clear(self) -> None:
@@ -129,7 +130,7 @@ class Runtime:
 
     def _unless_expired(self, caller: Caller | None) -> Caller | None:
         if caller is not None and caller.expires is not None:
-            return caller if moment(self.log.head()) < caller.expires else None
+            return caller if self.log.time() < caller.expires else None
         return caller
 
     def apply_server_event(self, record: Record) -> None:
@@ -193,22 +194,37 @@ class Runtime:
 
     async def know_secrets(self, number: int) -> None:
         """Make sure that the secret is known that signs the id of a decision, if the fold lags."""
-        if self.log.sharing is None:
-            return
-        lag = number - max(self.folded, self._secrets_read)
-        if lag > stamp(round(SECRETS_SECONDS * self.log.time_scale * 1e6)):
-            await self.learn_secrets()
+        due = number - stamp(round(SECRETS_SECONDS * self.log.time_scale * 1e6))
+        if self.log.sharing is not None and due > max(self.folded, self._secrets_read):
+            await self._read_secrets(due)
 
-    async def learn_secrets(self) -> bool:
-        """Read the secrets that other processes have made; return whether there are new ones."""
-        if self.log.sharing is None:
-            return False
-        now, before = self.log.now(), len(self.secrets)
-        for record in await self.log.configurations(SERVER):
-            if isinstance(record.event, SecretMade | SecretWithdrawn):
-                self.apply_server_event(record)
-        self._secrets_read = now
-        return len(self.secrets) > before
+    async def learn_secrets(self, changes: int) -> bool:
+        """Read the secrets of other processes; return whether they are others than before.
+
+        `changes` is how often they had changed when an id was not known.
+        """
+        if self.log.sharing is not None and self.secrets.changes == changes:
+            await self._read_secrets(self.log.now())
+        return self.secrets.changes != changes
+
+    async def _read_secrets(self, upto: int) -> None:
+        """Read what the fold has not, unless somebody else has just done so."""
+        async with self._reading_secrets:
+            if self._secrets_read >= upto:
+                return
+            now = self.log.now()
+            for record in await self.log.configurations(SERVER, self.folded - 1):
+                if isinstance(record.event, SecretMade | SecretWithdrawn):
+                    self.apply_server_event(record)
+            self._secrets_read = now
+
+    def refuse_other(self, active: ActiveCampaign, own: str | None) -> None:
+        """Raise unless a key may see what belongs to a campaign; None: it may see them all."""
+        if own is not None and own != active.config.name:
+            raise Forbidden(
+                f"the key is for the campaign {own!r} alone, and this decision is one of another: "
+                f"use a key for that one"
+            )
 
     def campaign_of(self, decision_id: str) -> str | None:
         """Return the campaign of a decision id; None for one that this service does not give."""

@@ -36,12 +36,13 @@ async def decide(context: RequestContext) -> Response:
 
 async def get_decision(context: RequestContext) -> Response:
     """Return all that is known about a decision."""
-    return Response(200, encode(await context.engine.history(context.params["decision"])))
+    found = await context.engine.history(context.params["decision"], context.own)
+    return Response(200, encode(found))
 
 
 async def feedback(context: RequestContext) -> Response:
     """Take in a signal, a reward, a correction of one, or a void."""
-    receipt = await context.engine.feedback(context.params["decision"], context.body)
+    receipt = await context.engine.feedback(context.params["decision"], context.body, context.own)
     return Response(200, encode(receipt))
 
 
@@ -75,8 +76,7 @@ async def _take_in(context: RequestContext, events: list[Raw]) -> list[protocol.
         raise TooLarge(
             f"a batch must have at most {MAX_BATCH_EVENTS} events, got {len(events)}: send several"
         )
-    own = None if context.caller is None else context.caller.campaign
-    return await context.engine.batch(events, own)
+    return await context.engine.batch(events, context.own)
 
 
 # Campaigns, each with its version as an ETag

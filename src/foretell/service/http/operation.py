@@ -66,6 +66,11 @@ class RequestContext(NamedTuple):
         """What the log calls the key, if it changes something."""
         return None if self.caller is None else self.caller.author
 
+    @property
+    def own(self) -> str | None:
+        """The campaign that the key is for alone; None: all of them."""
+        return None if self.caller is None else self.caller.campaign
+
     def may_use(self, campaign: str) -> bool:
         """Return whether a campaign is one that the key is for."""
         return self.caller is None or self.caller.may_use(campaign)

@@ -41,7 +41,7 @@ from foretell.service.log.record import (
     stored_row,
 )
 from foretell.service.log.stamps import Stamps
-from foretell.service.model.events import Decided
+from foretell.service.model.events import Decided, moment
 
 TICK_SECONDS = 0.05
 """Seconds after which the tail says how far time has come, while no record comes."""
@@ -157,6 +157,10 @@ class MemoryLog(MemoryReader):
         now = self._stamps.now()
         self._wake()
         return now
+
+    def time(self) -> int:
+        """Return the moment that it is by the clock of the log, also while it is closed."""
+        return moment(self._stamps.now())
 
     def head(self) -> int:
         """Return the first seq that may still be used."""

@@ -153,9 +153,10 @@ class MemoryReader:
         kept = {link.seq: link.link for link in content.links[index:]}
         return verified(rows, start, kept, content.end)
 
-    async def configurations(self, campaign: int) -> list[Record]:
-        """Return the records of a campaign that are about no decision, in order."""
-        return [self._record(seq) for seq in self._configurations.get(campaign, [])]
+    async def configurations(self, campaign: int, after: int = 0) -> list[Record]:
+        """Return the records of a campaign after a seq that are about no decision, in order."""
+        seqs = self._configurations.get(campaign, [])
+        return [self._record(seq) for seq in seqs[bisect_right(seqs, after) :]]
 
     async def archives(self) -> list[ArchivedRange]:
         """Return nothing: only what is in PostgreSQL is archived."""

@@ -158,8 +158,8 @@ class LogReader(Protocol):
     ) -> list[Record]:
         """Return the next records between two seqs, both excluded, of one campaign or of all."""
 
-    async def configurations(self, campaign: int) -> list[Record]:
-        """Return the records of a campaign that are about no decision, in order."""
+    async def configurations(self, campaign: int, after: int = 0) -> list[Record]:
+        """Return the records of a campaign after a seq that are about no decision, in order."""
 
     async def archives(self) -> list[ArchivedRange]:
         """Return what was archived, in order."""
@@ -245,6 +245,9 @@ class Log(LogReader, Protocol):
 
     def reader(self) -> AbstractContextManager[LogReader]:
         """Open a reader for another thread, which sees what is durable by then."""
+
+    def time(self) -> int:
+        """Return the moment that it is by the clock of the log, also while it is closed."""
 
     def now(self) -> int:
         """Return a seq for this moment, which no later record will be below.

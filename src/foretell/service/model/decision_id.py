@@ -44,6 +44,11 @@ class Secrets(dict[int, bytes]):
         """For each number, the seq from which on the secret signs."""
         self.withdrawn: set[int] = set()
 
+    @property
+    def changes(self) -> int:
+        """How often a secret began or was withdrawn."""
+        return len(self.since) + len(self.withdrawn)
+
     def begin(self, secret_id: int, secret: bytes, since: int) -> None:
         """Let a new secret sign from a seq on."""
         if secret_id == len(self.since):

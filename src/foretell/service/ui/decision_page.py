@@ -35,7 +35,8 @@ async def find_decision(visit: Visit) -> Response:
 
 async def decision_page(visit: Visit) -> Response:
     """Show all that is known about one decision."""
-    found = await visit.engine.history(visit.params["decision"])
+    own = None if visit.caller is None else visit.caller.campaign
+    found = await visit.engine.history(visit.params["decision"], own)
     view = visit.engine.campaign(found.campaign)
     now, decided = _moment(found.as_of), _moment(found.decided_at)
     timeline = sorted(_timeline(found, now), key=lambda one: one.at)

@@ -122,7 +122,7 @@ class PostgresLog(PostgresReader):
     @property
     def outdated(self) -> str | None:
         """Why what was read may be out of date: others may have sealed the stream, and go on."""
-        silent = monotonic() - self.writer.contact
+        silent = monotonic() - self.writer.up_to_date_since
         return self.closed if silent > self._timing.lease_seconds else None
 
     @property
@@ -164,6 +164,10 @@ class PostgresLog(PostgresReader):
         if now > self.watch.watermark:
             self.writer.beat_soon()
         return now
+
+    def time(self) -> int:
+        """Return the moment that it is by the clock of the log, also while it is closed."""
+        return moment(self._own.stamps.now())
 
     def head(self) -> int:
         """Return the seq below which all records of all streams are durable."""

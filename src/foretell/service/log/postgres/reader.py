@@ -154,12 +154,13 @@ class RecordQueries:
         async with self._pool.snapshot() as connection:
             return await read_in_order(connection, after, count)
 
-    async def configurations(self, campaign: int) -> list[Record]:
-        """Return the records of a campaign that are about no decision, in order."""
+    async def configurations(self, campaign: int, after: int = 0) -> list[Record]:
+        """Return the records of a campaign after a seq that are about no decision, in order."""
         rows = await self._fetch(
             f"SELECT {COLUMNS} FROM foretell.events WHERE campaign = $1 AND decision = 0 "
-            "ORDER BY seq",
+            "AND seq > $2 ORDER BY seq",
             campaign,
+            after,
         )
         return [record_of(row_of(row)) for row in rows]
 

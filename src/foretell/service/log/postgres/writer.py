@@ -56,6 +56,8 @@ class StreamWriter:
         self.append_jobs: Callable[[list[WriteJob]], Awaitable[None]]
         self._timing = timing
         self._lost = 0.0
+        self._reads_on = True
+        """Whether all that others write is still read: always, but while the database is away."""
         self._jobs: list[WriteJob] = []
         self._queue: list[WriteJob] = []
         self._wake = asyncio.Event()
@@ -80,9 +82,9 @@ class StreamWriter:
         return job.done
 
     @property
-    def contact(self) -> float:
+    def up_to_date_since(self) -> float:
         """When the last statement was sent after which nothing was missed that others wrote."""
-        return self.own.contact if self.closed is None else self._lost
+        return self.own.contact if self._reads_on else self._lost
 
     @property
     def queued(self) -> int:
@@ -124,9 +126,8 @@ class StreamWriter:
             try:
                 await self._step()
             except Sealed:
-                self._fail("this server was out of contact, and reads the log again")
+                self._lose("this server was out of contact, and reads the log again")
                 self._lost = 0.0
-                self.own.drop_connection()
             except (ForetellError, *PASSING) as error:
                 await self._lose_contact(error)
             except Exception as error:
@@ -198,14 +199,19 @@ class StreamWriter:
     async def _lose_contact(self, error: BaseException) -> None:
         reason = said(error)
         known = isinstance(error, ForetellError)
-        self._fail(reason if known else f"the database cannot be used now ({reason})")
-        self.own.drop_connection()
+        self._lose(reason if known else f"the database cannot be used now ({reason})")
         await asyncio.sleep(RETRY_SECONDS)
+
+    def _lose(self, reason: str) -> None:
+        """Refuse everything, and read nothing that others write, until there is contact again."""
+        if self._reads_on:
+            self._lost, self._reads_on = self.own.contact, False
+        self._fail(reason)
+        self.own.drop_connection()
 
     def _fail(self, reason: str) -> None:
         """Refuse everything until the log can be written again."""
         if self.closed is None:
-            self._lost = self.own.contact
             logger.error("the log is closed: %s", reason)
         self.closed = reason
         self.own.stamps.settle_all()
@@ -234,5 +240,5 @@ class StreamWriter:
         """Serve again, once all that was written meanwhile has been read."""
         head = self.own.row.head
         await self.on_reopened(head)
-        self.closed, self._opening = None, None
+        self.closed, self._opening, self._reads_on = None, None, True
         logger.warning("the log is open again at %d", head)

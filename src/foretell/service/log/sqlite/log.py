@@ -39,6 +39,7 @@ from foretell.service.log.sqlite.restore import (
 from foretell.service.log.sqlite.rows import read_settings
 from foretell.service.log.sqlite.side_tables import SqliteReader
 from foretell.service.log.sqlite.tail import Follower
+from foretell.service.model.events import moment
 
 logger = logging.getLogger("foretell.service")
 
@@ -116,6 +117,10 @@ class SqliteLog(SqliteReader):
         for follower in self._database.followers:
             follower.wake()
         return now
+
+    def time(self) -> int:
+        """Return the moment that it is by the clock of the log, also while it is closed."""
+        return moment(self._stamps.now())
 
     def head(self) -> int:
         """Return the first seq that may still be used: all records below it are durable."""

@@ -262,12 +262,12 @@ class RecordReader:
         end = stream.link if len(rows) < limit else None
         return [one for one in verified(rows, start, kept, end) if one.seq > after]
 
-    async def configurations(self, campaign: int) -> list[Record]:
-        """Return the records of a campaign that are about no decision, in order."""
+    async def configurations(self, campaign: int, after: int = 0) -> list[Record]:
+        """Return the records of a campaign after a seq that are about no decision, in order."""
         rows = self._rows(
             f"SELECT {COLUMNS} FROM events INDEXED BY configuration "
-            "WHERE campaign = ? AND decision = 0 ORDER BY seq",
-            (campaign,),
+            "WHERE campaign = ? AND decision = 0 AND seq > ? ORDER BY seq",
+            (campaign, after),
         )
         return list(records_of(rows))
 
