@@ -148,12 +148,12 @@ async def _missing(feedback: Sequence[AboutDecision], log: Log, turns: Turns) ->
         early, passed = active.campaign.early, active.campaign.passed[0]
         if active.folding:
             added_up = rewards - early.rewarded.lacking(rewards)
-            unheld = early.unheld(signals | (rewards - added_up), passed)
+            unread = early.must_be_read(signals | (rewards - added_up), passed)
         else:
-            added_up, unheld = signals | rewards, set()
+            added_up, unread = signals | rewards, set()
         await turns.pause()
         missing |= await _missing_of(active, added_up, _learned, log, turns)
-        missing |= await _missing_of(active, unheld, _stored, log, turns)
+        missing |= await _missing_of(active, unread, _stored, log, turns)
     return missing
 
 

@@ -145,17 +145,17 @@ class EarlyFeedback:
         self.rewarded = RecentNumbers()
         """Decisions with a reward that was taken in without reading them."""
 
-    def unheld(self, numbers: set[int], passed: int) -> set[int]:
+    def must_be_read(self, numbers: set[int], passed: int) -> set[int]:
         """Return those of some decisions that must be at hand.
 
         Of the others, the log surely holds each, and its first window is open.
         """
         if not self._applies:
             return numbers
-        unheld = self.stored.lacking(numbers)
+        found = self.stored.lacking(numbers)
         if min(numbers, default=passed + 1) <= passed:
-            unheld |= {number for number in numbers if number <= passed}
-        return unheld
+            found |= {number for number in numbers if number <= passed}
+        return found
 
     def only_count(self, records: Sequence[Record], passed: int, parked: int) -> bool:
         """Return whether records are feedback that changes nothing else.
@@ -168,7 +168,7 @@ class EarlyFeedback:
                 return False
             if event.stage >= stages or decision >= seq:
                 return False
-        return not self.unheld({record.decision for record in records}, passed)
+        return not self.must_be_read({record.decision for record in records}, passed)
 
     def take(self, records: Sequence[Record]) -> tuple[list[int], list[int], int]:
         """Take note of feedback that only counts.
