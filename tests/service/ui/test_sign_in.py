@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from html import unescape
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from foretell.service.model.sessions import SESSION_SECONDS
 from foretell.service.ui.page_endpoint import PageRoute
 from foretell.service.ui.routes import PAGES
-from foretell.service.ui.visit import COOKIE
+from foretell.service.ui.visit import COOKIE, session_of
 from tests.service.ui.dashboard import CAMPAIGN, KEY, Dashboard
 
 OPEN = {"sign_in", "sign_out"}
@@ -102,6 +103,51 @@ def test_signing_out_ends_the_session_also_for_whoever_has_kept_it(dashboard: Da
     assert COOKIE not in dashboard.client.cookies
     dashboard.client.cookies.set(COOKIE, session, path="/ui")
     assert dashboard.get("/ui").headers["location"].startswith("/ui/sign-in")
+
+
+SESSION = "s" * 42 + "-"
+QUOTED = b'="' + rb"\\" * 100 + b'"'
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        (b"foretell_session=" + SESSION.encode(), SESSION),
+        (b"a=b;foretell_session=" + SESSION.encode() + b" ; c=d", SESSION),
+        (b"a" + QUOTED + b"; foretell_session=" + SESSION.encode(), SESSION),
+        (b"foretell_session=old; foretell_session=" + SESSION.encode(), SESSION),
+        (b'foretell_session="' + SESSION.encode() + b'"', ""),
+        (b"foretell_session" + QUOTED, ""),
+        (b"foretell_session=" + SESSION.encode() + b"s", ""),
+        (b"foretell_session=" + b"\xe9" * 43, ""),
+        (b"another_foretell_session=" + SESSION.encode(), ""),
+        (b"foretell_session", ""),
+        (b";;=;", ""),
+        (b"", ""),
+    ],
+)
+def test_a_session_is_found_among_cookies_and_only_in_its_exact_form(
+    sent: bytes, found: str
+) -> None:
+    assert session_of({b"cookie": sent}) == found
+
+
+def test_what_a_cookie_quotes_is_not_read() -> None:
+    """Python's own parser takes steps for each character, and a time that grows as their square."""
+    steps = 0
+
+    def count(*_: object) -> None:
+        nonlocal steps
+        steps += 1
+
+    sent = {b"cookie": b'a="' + rb"\\" * 1000 + b'"; foretell_session="' + rb"\163" * 43 + b'"'}
+    sys.setprofile(count)
+    try:
+        found = session_of(sent)
+    finally:
+        sys.setprofile(None)
+    assert found == ""
+    assert steps < 100
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 
 from foretell.service.model.events import SessionClosed, SessionOpened
@@ -16,11 +17,21 @@ from foretell.service.model.events import SessionClosed, SessionOpened
 SESSION_SECONDS = 12 * 3600
 """How long a session is valid."""
 _FORMS = b"the forms of a session of foretell"
+_SESSION = re.compile(r"[\w-]{43}", re.ASCII)
 
 
 def new_session() -> str:
     """Make a session that cannot be guessed."""
     return secrets.token_urlsafe(32)
+
+
+def is_session(text: str) -> bool:
+    """Return whether a text has the form of a session, which says nothing about whether it is one.
+
+    >>> is_session(new_session()), is_session("nonsense"), is_session('"' + new_session() + '"')
+    (True, False, False)
+    """
+    return _SESSION.fullmatch(text) is not None
 
 
 def session_digest(session: str) -> bytes:

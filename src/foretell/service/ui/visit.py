@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -14,11 +13,12 @@ from foretell.service.engine import Engine
 from foretell.service.http.responses import Response
 from foretell.service.model.events import Author
 from foretell.service.model.keys import Caller
-from foretell.service.model.sessions import form_token
+from foretell.service.model.sessions import form_token, is_session
 from foretell.service.ui.banners import banners
 from foretell.service.ui.site import Site
 
 COOKIE = "foretell_session"
+_COOKIE = f"{COOKIE}=".encode()
 REFRESH = b"x-refresh"
 """The header with which an open page asks for what may have changed in it."""
 READ_AGAIN = b"x-read-again"
@@ -137,13 +137,16 @@ def campaign_address(name: str, part: str = "") -> str:
 
 
 def session_of(headers: Mapping[bytes, bytes]) -> str:
-    """Return the session that a browser has sent, or nothing."""
-    cookies: SimpleCookie = SimpleCookie()
-    try:
-        cookies.load(headers.get(b"cookie", b"").decode("latin-1"))
-    except CookieError:
-        return ""
-    return cookies[COOKIE].value if COOKIE in cookies else ""
+    """Return the session that a browser has sent, or nothing.
+
+    Whoever has no key can send cookies too: they are split, and nothing in them is unquoted.
+    """
+    for part in headers.get(b"cookie", b"").split(b";"):
+        if part.lstrip().startswith(_COOKIE):
+            sent = part.strip()[len(_COOKIE) :].decode("latin-1")
+            if is_session(sent):
+                return sent
+    return ""
 
 
 def is_from_here(headers: Mapping[bytes, bytes]) -> bool | None:
