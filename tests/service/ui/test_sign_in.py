@@ -8,10 +8,12 @@ from html import unescape
 
 import pytest
 
+from foretell.protocol.fields import MAX_ACTIONS
 from foretell.service.model.sessions import SESSION_SECONDS
-from foretell.service.ui.page_endpoint import PageRoute
+from foretell.service.ui.page_endpoint import SIGN_IN, SIGNED_IN, SIGNED_OUT, PageRoute
 from foretell.service.ui.routes import PAGES
-from foretell.service.ui.visit import COOKIE, session_of
+from foretell.service.ui.unsent_forms import keep, unsent
+from foretell.service.ui.visit import COOKIE, MAX_FIELDS, session_of
 from tests.service.ui.dashboard import CAMPAIGN, KEY, Dashboard
 
 OPEN = {"sign_in", "sign_out"}
@@ -242,6 +244,56 @@ def test_what_was_typed_outlives_its_session_and_is_sent_by_whoever_typed_it(
     assert field(stale.text, "action") == "c<b>"
     actions = dashboard.api("GET", "/campaigns/hero")["actions"]
     assert [one["action"] for one in actions] == ["a", "b"]
+
+
+def test_a_form_without_a_session_is_short_and_says_what_to_do(dashboard: Dashboard) -> None:
+    dashboard.api("POST", "/campaigns", CAMPAIGN)
+    path, room = "/ui/campaigns/hero/new-action", SIGNED_OUT.size - len("action=")
+    send = dashboard.client.post
+    kept = send(path, data={"action": "c" * room}, headers=OURS)
+    assert kept.status_code == 401
+    whole = {"key": KEY, "next": path, "unsent": field(kept.text, "unsent")}
+    assert field(send("/ui/sign-in", data=whole).text, "action") == "c" * room
+    dashboard.client.cookies.clear()
+    for to, size, headers, advice in (
+        (path, SIGNED_OUT.size + 1, OURS, "sign in in another window"),
+        ("/ui/sign-in", SIGN_IN.size + 1, {}, "send a key alone"),
+    ):
+        refused = send(to, data={"a": "c" * (size - 2)}, headers=headers)
+        assert refused.status_code == 413
+        assert advice in refused.text
+
+
+def test_a_form_of_many_fields_is_refused_before_it_is_taken_apart(dashboard: Dashboard) -> None:
+    many = {f"a{number}": "" for number in range(MAX_FIELDS + 1)}
+    refused = dashboard.client.post("/ui/sign-in", data=many)
+    assert refused.status_code == 413
+    assert f"at most {MAX_FIELDS} fields" in refused.text
+    del many["a0"]
+    assert dashboard.client.post("/ui/sign-in", data=many).status_code == 401
+    assert unsent(keep(many)) == many
+    assert unsent(keep(many | {"a0": ""})) == {}
+
+
+def test_whoever_is_signed_in_may_type_in_as_many_actions_as_a_campaign_has(
+    dashboard: Dashboard,
+) -> None:
+    dashboard.sign_in()
+    typed = {"name": "large", "signals": "click", "confirmed": "yes"}
+    names = [f"action-{number}" for number in range(MAX_ACTIONS)]
+    made = dashboard.post("/ui/new-campaign", actions="\r\n".join(names), **typed)
+    assert made.status_code == 303
+    assert len(dashboard.api("GET", "/campaigns/large")["actions"]) == MAX_ACTIONS
+    more = dashboard.post("/ui/new-campaign", actions="a" * SIGNED_IN.size, **typed)
+    assert more.status_code == 413
+    assert "through the API" in more.text
+
+
+def test_nothing_is_read_of_a_form_of_another_site(dashboard: Dashboard) -> None:
+    large, elsewhere = {"key": "k" * SIGN_IN.size}, {"Sec-Fetch-Site": "cross-site"}
+    assert dashboard.client.post("/ui/sign-in", data=large).status_code == 413
+    refused = dashboard.client.post("/ui/sign-in", data=large, headers=elsewhere)
+    assert refused.status_code == 403
 
 
 def test_a_change_with_nothing_typed_says_again_what_it_does(dashboard: Dashboard) -> None:

@@ -1,4 +1,9 @@
-"""What every request of a browser passes through, from its session to its page."""
+"""What every request of a browser passes through, from its session to its page.
+
+How long a form may be goes by who has sent it, for it is parsed between the requests of others.
+Somebody who is signed in may type in a campaign with thousands of actions; a stranger can send a
+key, and what was typed when a session was over.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +20,47 @@ from foretell.service.http.bodies import ClientDisconnected, HeaderMap, check_me
 from foretell.service.http.endpoint import CLIENT_GONE
 from foretell.service.http.problems import problem_of
 from foretell.service.http.responses import Response, request_id, send_response
-from foretell.service.model.errors import Forbidden, RequestProblem, Unauthorized, WrongMethod
+from foretell.service.model.errors import (
+    Forbidden,
+    RequestProblem,
+    TooLarge,
+    Unauthorized,
+    WrongMethod,
+)
 from foretell.service.model.keys import Caller
 from foretell.service.model.sessions import form_token
 from foretell.service.ui.site import Site
 from foretell.service.ui.unsent_forms import send_again, sign_in_again
-from foretell.service.ui.visit import PageHandler, Visit, is_from_here, redirect, session_of
+from foretell.service.ui.visit import (
+    MAX_FIELDS,
+    PageHandler,
+    Visit,
+    is_from_here,
+    redirect,
+    session_of,
+)
 
 FORM = b"application/x-www-form-urlencoded"
-SIGN_IN = "/ui/sign-in"
+SIGN_IN_PAGE = "/ui/sign-in"
 ANOTHER_SITE = "this form was not sent by a page of this site: open the page again"
+
+
+class FormLimit(NamedTuple):
+    """How long a form may be, and what to do with a longer one."""
+
+    size: int
+    """Bytes of its body: 413 over it."""
+    advice: str
+
+
+SIGNED_IN = FormLimit(256 << 10, "send what needs more through the API, as /docs says")
+"""Forms of a session, whose key may send what the page is for."""
+SIGNED_OUT = FormLimit(
+    16 << 10, "sign in in another window of this browser, then go back and send the form again"
+)
+"""Forms of this site whose session is over: they are kept for whoever signs in."""
+SIGN_IN = FormLimit(24 << 10, "send a key alone")
+"""The form with a key: a form of a session that was over is in it too, by a third longer."""
 
 
 class PageRoute(NamedTuple):
@@ -83,7 +119,7 @@ class PageEndpoint:
         if route.scope is not None and visit.caller is not None:
             self._let_in(visit, visit.caller, route.scope)
         elif route.scope is not None and method != "POST":
-            return redirect(f"{SIGN_IN}?next={quote(visit.scope['path'])}")
+            return redirect(f"{SIGN_IN_PAGE}?next={quote(visit.scope['path'])}")
         elif route.scope is not None and not is_from_here(headers):
             raise Unauthorized("you are signed out, or your key was revoked: sign in again")
         if method == "POST":
@@ -113,12 +149,14 @@ class PageEndpoint:
             raise Forbidden("your key is for another campaign alone: sign in with another key")
 
     async def _form(self, visit: Visit, headers: HeaderMap) -> dict[str, str]:
-        """Read a form; one that another site has sent is refused."""
-        body = await read_body(visit.receive, headers, self._site.limits.body)
-        check_media(headers, (FORM,))
+        """Read a form; nothing is read of one that another site has sent."""
         if is_from_here(headers) is False:
             raise Forbidden(ANOTHER_SITE)
-        return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
+        check_media(headers, (FORM,))
+        limit = SIGNED_OUT if visit.caller is None else SIGNED_IN
+        return await _read_form(
+            visit.receive, headers, SIGN_IN if self._route.scope is None else limit
+        )
 
     def _refusal(self, visit: Visit, error: Exception) -> Response:
         """Return the page that says what went wrong."""
@@ -139,3 +177,19 @@ def _unsent(visit: Visit, headers: HeaderMap) -> Response:
     if not is_from_here(headers):
         raise Forbidden(ANOTHER_SITE)
     return send_again(visit, visit.scope["path"], visit.form, status=409)
+
+
+async def _read_form(receive: Receive, headers: HeaderMap, limit: FormLimit) -> dict[str, str]:
+    """Read a form, or raise TooLarge before it is taken apart."""
+    try:
+        body = await read_body(receive, headers, limit.size)
+    except TooLarge as problem:
+        what = str(problem).rpartition(": ")[0].replace("the body", "a form here", 1)
+        raise TooLarge(f"{what}: {limit.advice}") from None
+    try:
+        fields = parse_qsl(
+            body.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_FIELDS
+        )
+    except ValueError:
+        raise TooLarge(f"a form must have at most {MAX_FIELDS} fields: {limit.advice}") from None
+    return dict(fields)

@@ -7,12 +7,13 @@ another are refused before.
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode
 
 from foretell.pages import render
 from foretell.service.http.responses import Response
-from foretell.service.ui.visit import Visit
+from foretell.service.ui.visit import MAX_FIELDS, Visit
 
 WRONG = "You are signed out. What you typed is kept: sign in, and send it again."
 _NOT_TYPED = {"again", "confirmed"}
@@ -20,7 +21,7 @@ _NOT_TYPED = {"again", "confirmed"}
 
 def sign_in_again(visit: Visit) -> Response:
     """Ask for a key, and keep what was typed on the page."""
-    kept = urlencode({**visit.form, "again": "yes"})
+    kept = keep({**visit.form, "again": "yes"})
     main = render("sign_in.html", wrong=WRONG, next=visit.scope["path"], unsent=kept)
     return visit.page("Sign in", main, 401)
 
@@ -45,10 +46,21 @@ def send_again(
     )
 
 
-def unsent(text: str) -> dict[str, str]:
-    """Return the form that a page has kept.
+def keep(form: Mapping[str, str]) -> str:
+    """Return a form as a text that a page keeps: as a field of a form it grows no further."""
+    return urlsafe_b64encode(urlencode(form).encode()).rstrip(b"=").decode()
 
-    >>> unsent("name=a+b&holdout=")
+
+def unsent(text: str) -> dict[str, str]:
+    """Return the form that a page has kept; nothing, if it is none.
+
+    >>> unsent(keep({"name": "a b", "holdout": ""}))
     {'name': 'a b', 'holdout': ''}
+    >>> unsent("é"), unsent("a"), unsent("name=a")
+    ({}, {}, {})
     """
-    return dict(parse_qsl(text, keep_blank_values=True))
+    try:
+        kept = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+        return dict(parse_qsl(kept, keep_blank_values=True, max_num_fields=MAX_FIELDS))
+    except ValueError:  # which no page of ours has made
+        return {}

@@ -23,6 +23,8 @@ REFRESH = b"x-refresh"
 """The header with which an open page asks for what may have changed in it."""
 READ_AGAIN = b"x-read-again"
 """The header that says after how many seconds there can be something new in it."""
+MAX_FIELDS = 100
+"""Fields of a form: 413 over it. The largest of our own has some twenty."""
 HTML = b"text/html; charset=utf-8"
 PAGE_HEADERS = (
     (
