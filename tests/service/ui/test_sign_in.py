@@ -13,7 +13,7 @@ from foretell.service.model.sessions import SESSION_SECONDS
 from foretell.service.ui.page_endpoint import SIGN_IN, SIGNED_IN, SIGNED_OUT, PageRoute
 from foretell.service.ui.routes import PAGES
 from foretell.service.ui.unsent_forms import keep, unsent
-from foretell.service.ui.visit import COOKIE, MAX_FIELDS, session_of
+from foretell.service.ui.visit import COOKIE, MAX_FIELDS, is_from_here, session_of
 from tests.service.ui.dashboard import CAMPAIGN, KEY, Dashboard
 
 OPEN = {"sign_in", "sign_out"}
@@ -287,6 +287,37 @@ def test_whoever_is_signed_in_may_type_in_as_many_actions_as_a_campaign_has(
     more = dashboard.post("/ui/new-campaign", actions="a" * SIGNED_IN.size, **typed)
     assert more.status_code == 413
     assert "through the API" in more.text
+
+
+@pytest.mark.parametrize(
+    ("origin", "ours"),
+    [
+        (b"http://here:8000", True),
+        (b"https://here:8000", True),
+        (b"http://here", False),
+        (b"http://here:8000@elsewhere", False),
+        (b"http://here:8000/", False),
+        (b"here:8000", False),
+        (b"http://[", False),
+        (b"http://a]b", False),
+        (b"null", False),
+        (b"http://", False),
+        (b"", False),
+    ],
+)
+def test_an_origin_is_ours_if_it_names_this_host_and_nothing_else(
+    origin: bytes, ours: bool
+) -> None:
+    assert is_from_here({b"origin": origin, b"host": b"here:8000"}) is ours
+    assert is_from_here({b"origin": origin, b"host": b""}) is False
+    assert is_from_here({b"origin": origin}) is False
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://a]b"])
+def test_an_origin_that_is_none_is_that_of_another_site(origin: str, dashboard: Dashboard) -> None:
+    refused = dashboard.sign_in(Origin=origin)
+    assert refused.status_code == 403
+    assert "not sent by a page of this site" in refused.text
 
 
 def test_nothing_is_read_of_a_form_of_another_site(dashboard: Dashboard) -> None:

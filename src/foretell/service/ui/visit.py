@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from starlette.types import Receive, Scope
 
@@ -158,4 +158,5 @@ def is_from_here(headers: Mapping[bytes, bytes]) -> bool | None:
         return False
     if origin is None:
         return True if site == b"same-origin" else None
-    return urlsplit(origin.decode("latin-1")).netloc == headers.get(b"host", b"").decode("latin-1")
+    scheme, _, host = origin.partition(b"://")  # no more is in an origin
+    return scheme in {b"http", b"https"} and host != b"" and host == headers.get(b"host")
