@@ -9,6 +9,7 @@ from html import unescape
 import pytest
 
 from foretell.protocol.fields import MAX_ACTIONS
+from foretell.service.http.admission import MOST_SIGN_INS, SIGN_IN_SECONDS, SignIns
 from foretell.service.model.sessions import SESSION_SECONDS
 from foretell.service.ui.page_endpoint import SIGN_IN, SIGNED_IN, SIGNED_OUT, PageRoute
 from foretell.service.ui.routes import PAGES
@@ -318,6 +319,42 @@ def test_an_origin_that_is_none_is_that_of_another_site(origin: str, dashboard: 
     refused = dashboard.sign_in(Origin=origin)
     assert refused.status_code == 403
     assert "not sent by a page of this site" in refused.text
+
+
+def test_a_key_signs_in_so_often_within_a_minute_and_no_more() -> None:
+    now = 0.0
+    sign_ins = SignIns(lambda: now)
+    for _ in range(MOST_SIGN_INS // 2):
+        assert sign_ins.take("a")
+    now += SIGN_IN_SECONDS / 2
+    for _ in range(MOST_SIGN_INS // 2):
+        assert sign_ins.take("a")
+    assert not sign_ins.take("a")
+    assert sign_ins.take("b")
+    now += SIGN_IN_SECONDS / 2
+    for _ in range(MOST_SIGN_INS // 2):
+        assert sign_ins.take("a")
+    assert not sign_ins.take("a")
+    now += SIGN_IN_SECONDS
+    assert sign_ins.take("c")
+    assert len(sign_ins) == 1
+
+
+def test_a_key_that_signs_in_too_often_waits_and_what_was_typed_is_kept(
+    dashboard: Dashboard,
+) -> None:
+    for _ in range(MOST_SIGN_INS):
+        assert dashboard.sign_in().status_code == 303
+    dashboard.client.cookies.clear()
+    records = dashboard.log.head()
+    refused = dashboard.client.post("/ui/sign-in", data={"key": KEY, "unsent": "typed"})
+    assert refused.status_code == 429
+    assert refused.headers["retry-after"] == str(SIGN_IN_SECONDS)
+    assert "Wait a minute" in refused.text
+    assert field(refused.text, "unsent") == "typed"
+    assert "set-cookie" not in refused.headers
+    assert dashboard.log.head() == records
+    assert dashboard.sign_in(dashboard.make_key("read").key).status_code == 303
 
 
 def test_nothing_is_read_of_a_form_of_another_site(dashboard: Dashboard) -> None:

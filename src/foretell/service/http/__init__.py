@@ -4,6 +4,7 @@ A newcomer reads `routes` (what can be asked for), `endpoint` (the way of a requ
 (what each operation asks of the engine) and `problems` (the answer when something goes wrong).
 """
 
+from foretell.service.http.admission import SignIns
 from foretell.service.http.app import (
     AccessLogMiddleware,
     ShutdownMiddleware,
@@ -19,6 +20,7 @@ __all__ = [
     "Limits",
     "Metrics",
     "ShutdownMiddleware",
+    "SignIns",
     "app",
     "connection_factory",
     "with_middleware",

@@ -8,7 +8,9 @@ key's id: where the key is not valid any more, the session is not.
 from __future__ import annotations
 
 import hashlib
+import heapq
 import hmac
+import math
 import re
 import secrets
 
@@ -57,6 +59,10 @@ class Sessions:
         """Begin without sessions."""
         self._opened: dict[bytes, SessionOpened] = {}
         self._closed: set[bytes] = set()
+        self._ends: list[tuple[int, bytes]] = []
+        """When each session is over, as a heap: the first one first."""
+        self._over = -math.inf
+        """What was over at this time is forgotten."""
 
     def __len__(self) -> int:
         """Count those that are kept."""
@@ -64,10 +70,16 @@ class Sessions:
 
     def add(self, opened: SessionOpened) -> None:
         """Add a session, and forget those that were over when the newest was opened."""
-        self._opened[opened.digest] = opened
-        newest = max(one.until for one in self._opened.values()) - SESSION_SECONDS
-        self._opened = {one.digest: one for one in self._opened.values() if one.until > newest}
-        self._closed &= self._opened.keys()
+        if opened.digest not in self._opened:
+            self._opened[opened.digest] = opened
+            heapq.heappush(self._ends, (opened.until, opened.digest))
+        self._over = max(self._over, opened.until - SESSION_SECONDS)
+        while self._ends[0][0] <= self._over:
+            _, over = heapq.heappop(self._ends)
+            del self._opened[over]
+            self._closed.discard(over)
+        if len(self._closed) > len(self._opened):  # some were opened in another process alone
+            self._closed &= self._opened.keys()
 
     def remove(self, closed: SessionClosed) -> None:
         """End a session, for ever."""

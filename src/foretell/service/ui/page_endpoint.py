@@ -162,7 +162,9 @@ class PageEndpoint:
         """Return the page that says what went wrong."""
         problem: RequestProblem = problem_of(error, self.name, request_id(visit.scope))
         main = render("problem.html", problem=problem, signed_in=visit.caller is not None)
-        return visit.page(problem.title, main, problem.status)
+        seconds = problem.retry_after
+        again = () if seconds is None else ((b"retry-after", b"%d" % seconds),)
+        return visit.page(problem.title, main, problem.status, headers=again)
 
 
 def _is_of_session(token: str, session: str) -> bool:

@@ -10,6 +10,7 @@ import time
 from urllib.parse import quote
 
 from foretell.pages import render
+from foretell.service.http.admission import MOST_SIGN_INS, SIGN_IN_SECONDS
 from foretell.service.http.responses import Response
 from foretell.service.model.sessions import SESSION_SECONDS
 from foretell.service.ui.unsent_forms import send_again, unsent
@@ -41,6 +42,12 @@ async def sign_in(visit: Visit) -> Response:
             f"scope read or admin."
         )
         return _ask(visit, wrong, 403)
+    if not visit.site.sign_ins.take(caller.author.id):
+        wrong = (
+            f"This key has signed in {MOST_SIGN_INS} times within a minute. Wait a minute, then "
+            f"sign in again; a program is to use the API, with the key in each request."
+        )
+        return _ask(visit, wrong, 429, (b"retry-after", b"%d" % SIGN_IN_SECONDS))
     session = await visit.engine.open_session(caller, int(time.time()) + SESSION_SECONDS)
     to, typed = visit.form.get("next", ""), visit.form.get("unsent", "")
     to = quote(to, safe="/%") if to == HOME or to.startswith(HOME + "/") else HOME
@@ -58,10 +65,10 @@ async def sign_out(visit: Visit) -> Response:
     return redirect("/ui/sign-in", _cookie(visit, "", 0))
 
 
-def _ask(visit: Visit, wrong: str, status: int) -> Response:
+def _ask(visit: Visit, wrong: str, status: int, *headers: tuple[bytes, bytes]) -> Response:
     to = visit.form.get("next", visit.query.get("next", ""))
     main = render("sign_in.html", wrong=wrong, next=to, unsent=visit.form.get("unsent", ""))
-    return visit.page("Sign in", main, status)
+    return visit.page("Sign in", main, status, headers=headers)
 
 
 def _cookie(visit: Visit, session: str, seconds: int) -> tuple[bytes, bytes]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from foretell.pages import render
 from foretell.service.engine import Engine
 from foretell.service.engine.turns import in_thread
-from foretell.service.http import Limits, Metrics
+from foretell.service.http import Limits, Metrics, SignIns
 from foretell.service.ui.banners import banners
 from foretell.service.ui.stream import LogPulse
 
@@ -59,6 +59,7 @@ class Site:
         self.limits = limits
         self.metrics = metrics
         self.pulse = LogPulse(engine, stopping)
+        self.sign_ins = SignIns()
         self._made: dict[Hashable, asyncio.Task[MadePage]] = {}
         """Pages by what they show."""
         self._edition = 0
