@@ -35,8 +35,10 @@ _CAMPAIGN = "/ui/campaigns/{campaign}"
 
 async def _stream(visit: Visit) -> Response:
     """Tell a page when the log has moved."""
-    visit.site.pulse.check_room(visit.session)
-    return Response(200, visit.site.pulse.events(visit.session), (), b"text/event-stream")
+    assert visit.caller is not None  # noqa: S101  (the page is for nobody else)
+    pulse, whose = visit.site.pulse, (visit.session, visit.caller.author.id)
+    pulse.check_room(*whose)
+    return Response(200, pulse.events(*whose), (), b"text/event-stream")
 
 
 PAGES = (

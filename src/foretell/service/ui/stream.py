@@ -32,6 +32,8 @@ MOST_STREAMS = 500
 """Pages that can be open at once."""
 MOST_OF_SESSION = 20
 """Pages that one session can have open: a browser closes the stream of a page that is not seen."""
+MOST_OF_KEY = 125
+"""Pages that all sessions of one key can have open: whoever has a key makes sessions at will."""
 RETRY = b"retry: 1000\n\n"
 """After so many milliseconds a browser connects again."""
 
@@ -55,6 +57,8 @@ class LogPulse:
         self._stopping = stopping
         self._open: Counter[str] = Counter()
         """Pages that are open, by their session."""
+        self._of_key: Counter[str] = Counter()
+        """The same, by the id of its key."""
         self._edition = 0
         self._configured: tuple[object, ...] = ()
         self._look: _Look | None = None
@@ -64,10 +68,12 @@ class LogPulse:
         """Pages that are open."""
         return self._open.total()
 
-    def check_room(self, session: str) -> None:
-        """Raise unless one more page of a session can be open."""
+    def check_room(self, session: str, key: str) -> None:
+        """Raise unless one more page of a session can be open, and of its key by the key's id."""
         if self._open[session] >= MOST_OF_SESSION:
             raise Overloaded(f"you have {self._open[session]} pages open: close one")
+        if self._of_key[key] >= MOST_OF_KEY:
+            raise Overloaded(f"{self._of_key[key]} pages are open with your key: close one")
         if self.open >= MOST_STREAMS:
             raise Overloaded(f"{self.open} pages are open, and no more can be: close one")
 
@@ -84,9 +90,10 @@ class LogPulse:
             self._edition += 1
         return self._edition
 
-    async def events(self, session: str) -> AsyncGenerator[bytes]:
-        """Yield the events of one page of a session."""
+    async def events(self, session: str, key: str) -> AsyncGenerator[bytes]:
+        """Yield the events of one page of a session, which is one of a key."""
         self._open[session] += 1
+        self._of_key[key] += 1
         try:
             yield RETRY
             seen, looks = self._latest_look(), TELL_LOOKS
@@ -107,7 +114,9 @@ class LogPulse:
                 looks += 1
         finally:
             self._open[session] -= 1
+            self._of_key[key] -= 1
             self._open += Counter()  # forgets sessions without pages
+            self._of_key += Counter()
 
     def _is_signed_in(self, session: str) -> bool:
         return self._engine.session_caller(session, time.time()) is not None
