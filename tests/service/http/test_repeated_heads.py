@@ -105,6 +105,50 @@ def test_a_known_head_may_come_in_parts_or_with_others(parts: tuple[bytes, ...])
     served(work)
 
 
+def test_a_head_is_forgotten_when_another_is_parsed_however_it_came() -> None:
+    """A body that comes at once and is longer than headers may be is fed to the parser in parts."""
+    large = b'{"context": {"text": "%s"}}' % (b"x" * 100_000)
+    expects = ask(large, more=b"Expect: 100-continue\r\n")
+
+    async def work(server: RawServer) -> None:
+        reader, writer = await server.connect()
+        (connection,) = server.state.connections
+        for request in (ask(), ask()):
+            writer.write(request)
+            assert await one_answer(reader) is not None
+        connection.data_received(expects)
+        found = []
+        while 201 not in found:
+            answer = await one_answer(reader)
+            assert answer is not None
+            found.append(answer.status)
+        writer.write(ask())
+        answer = await one_answer(reader)
+        assert answer is not None
+        assert answer.status == 201, "only the request that asked for it is told to go on"
+        writer.close()
+
+    served(work)
+
+
+def test_line_ends_between_requests_are_no_head() -> None:
+    async def work(server: RawServer) -> None:
+        reader, writer = await server.connect()
+        for sent in (b"GET /livez HTTP/1.1\r\n\r\n", b"\r\n\r"):
+            writer.write(sent)
+            await asyncio.sleep(0.01)
+        assert await one_answer(reader) is not None
+        writer.write(b"\nGET /livez HTTP/1.1\r\n\r\n")
+        assert await one_answer(reader) is not None
+        writer.write(b"\r\n\r")
+        await asyncio.sleep(0.05)
+        writer.write_eof()
+        assert await one_answer(reader) is None
+        writer.close()
+
+    served(work)
+
+
 def test_the_same_head_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[RequestReader] = []
     parse = RequestReader.on_headers_complete

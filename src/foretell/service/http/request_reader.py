@@ -90,7 +90,7 @@ class RequestReader(HttpToolsProtocol):
         self._thrown_away = 0
         """Bytes of bodies that came after their answer."""
         self._last: ParsedHead | None = None
-        """The head of the last request, if the next may begin with the same bytes."""
+        """The head that was parsed last, if the next request may begin with the same bytes."""
 
     def is_repetition(self, data: bytes) -> bool:
         """Return whether a whole request with the head of the last has come, when it may come."""
@@ -118,10 +118,10 @@ class RequestReader(HttpToolsProtocol):
 
     def remember(self, data: bytes) -> None:
         """Keep the head of a request that came from its first byte to its last, with no other."""
-        self._last = None
         end = data.find(b"\r\n\r\n", 0, LONGEST_KEPT_HEAD) + 4
         if (
-            end + self.body_bytes == len(data)  # no chunks, and nothing before or after it
+            end >= 4
+            and end + self.body_bytes == len(data)  # no chunks, and nothing before or after it
             and self.place == IDLE
             and self.cycle is not None
             and self.cycle.keep_alive
@@ -140,6 +140,7 @@ class RequestReader(HttpToolsProtocol):
                     f"wait for answers before you send more"
                 )
             )
+        self._last = None  # what the parser knows is now about another head
         self.place = HEAD
         self.request_id = None
         self.url = b""
