@@ -51,7 +51,7 @@ def test_endless_requests_take_little_memory_and_stop_nobody(tmp_path: Path) -> 
         assert memory(server, "VmHWM") - before < 64 * MIB
         assert made > 0
         with socket.create_connection(("127.0.0.1", port)) as one:
-            one.sendall(b"GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n")
+            one.sendall(b"GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
             text = b"".join(iter(lambda: one.recv(65536), b"")).decode()
     assert 'foretell_requests_total{operation="none",status="431"}' in text
     assert 'foretell_requests_total{operation="none",status="414"}' in text

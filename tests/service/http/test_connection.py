@@ -58,7 +58,7 @@ ENDLESS = {
     "trailer": (CHUNKED + b"0\r\nX-Long: ", b"x" * 65536),
     "chunk extension": (CHUNKED + b"2;x=", b"x" * 65536),
     "body without a key": (HEAD + b"Content-Length: 99999999999\r\n\r\n", b"x" * 65536),
-    "waiting requests": (b"", b"GET /livez HTTP/1.1\r\n\r\n" * 3000),
+    "waiting requests": (b"", b"GET /livez HTTP/1.1\r\nHost: here\r\n\r\n" * 3000),
 }
 
 
@@ -91,6 +91,17 @@ def test_what_has_no_end_is_cut_off(
         (b"nonsense\r\n\r\n", 400, "bad-request"),
         (b"FETCH / HTTP/1.1\r\n\r\n", 400, "bad-request"),
         (b"GET / HTTP/9.9\r\n\r\n", 400, "bad-request"),
+        (b"GET /livez HTTP/2.0\r\nHost: here\r\n\r\n", 400, "bad-request"),
+        (b"GET /livez HTTP/0.9\r\nHost: here\r\n\r\n", 400, "bad-request"),
+        (b"GET /livez\r\n\r\n", 400, "bad-request"),
+        (b"GET /livez HTTP/1.1\r\n\r\n", 400, "bad-request"),
+        (KEYED + b"host: here\r\n\r\n", 400, "bad-request"),
+        (b"GET /livez HTTP/1.0\r\nHost: here\r\nHost: there\r\n\r\n", 400, "bad-request"),
+        (KEYED + b"Transfer-Encoding: gzip, Chunked\r\n\r\n", 501, "unknown-coding"),
+        (KEYED + b"Transfer-Encoding: gzip\r\n" + CHUNKED[len(KEYED):] + b"2\r\n{}\r\n0\r\n\r\n",
+         501, "unknown-coding"),
+        (KEYED + b"Transfer-Encoding: chunked, gzip\r\n\r\n", 400, "bad-request"),
+        (KEYED + b"Transfer-Encoding: identity\r\n\r\n", 400, "bad-request"),
         (b"GET /\xff HTTP/1.1\r\n\r\n", 400, "bad-request"),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "bad-request"),
         (HEAD + b"Content-Length: many\r\n\r\n", 400, "bad-request"),
@@ -109,6 +120,23 @@ def test_what_is_refused_is_said_in_words(sent: bytes, status: int, name: str) -
         assert not {"llhttp", "Expected", "callback"} & set(detail.split())
         assert answer.headers["connection"] == "close"
         assert server.counted("none", status) or server.counted("decide", status)
+
+    served(work)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /livez HTTP/1.0\r\n\r\n",
+        b"GET /livez HTTP/1.0\r\nHost: here\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n",
+        HEAD + b"Transfer-Encoding: Chunked \r\nConnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    ],
+)
+def test_what_says_enough_about_itself_is_answered(sent: bytes) -> None:
+    async def work(server: RawServer) -> None:
+        (answer,) = await server.send(sent)
+        assert answer.status == (200 if sent.startswith(b"GET") else 401)
 
     served(work)
 
@@ -246,8 +274,11 @@ def test_an_upgrade_is_answered_as_if_it_were_none_and_not_logged(
     protocol_name: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "uvicorn")
-    upgrade = b"GET /livez HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n" % protocol_name
-    last = b"GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n"
+    upgrade = (
+        b"GET /livez HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n"
+        % protocol_name
+    )
+    last = b"GET /livez HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
 
     async def work(server: RawServer) -> None:
         found = await server.send(upgrade + upgrade + last)
@@ -310,7 +341,9 @@ def test_half_sent_bodies_take_neither_the_place_of_others_nor_of_administrators
         close = b"Connection: close\r\n\r\n"
         (decided,) = await server.send(KEYED + close)
         assert decided.status == 201
-        admin = b"GET /v1/keys HTTP/1.1\r\nAuthorization: Bearer ftk_admin\r\n" + close
+        admin = (
+            b"GET /v1/keys HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ftk_admin\r\n" + close
+        )
         (listed,) = await server.send(admin)
         assert listed.status == 200
         for reader, _ in crowd[:20]:
@@ -333,7 +366,7 @@ def test_a_client_that_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch)
     async def work(server: RawServer) -> None:
         reader, writer = await server.connect()
         writer.transport.pause_reading()  # type: ignore[attr-defined]
-        ask = b"GET /docs HTTP/1.1\r\n\r\n"
+        ask = b"GET /docs HTTP/1.1\r\nHost: here\r\n\r\n"
         async with asyncio.timeout(20):
             while server.state.connections or not server.state.total_requests:
                 if not writer.transport.is_closing():
@@ -348,7 +381,7 @@ def test_a_client_that_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch)
 def test_a_connection_that_was_reset_is_forgotten() -> None:
     async def work(server: RawServer) -> None:
         reader, writer = await server.connect()
-        writer.write(b"GET /livez HTTP/1.1\r\n\r\n")
+        writer.write(b"GET /livez HTTP/1.1\r\nHost: here\r\n\r\n")
         assert await one_answer(reader) is not None
         (connection,) = server.state.connections
         at_once = struct.pack("ii", 1, 0)

@@ -20,7 +20,7 @@ CHUNKED = KEYED + b"Transfer-Encoding: chunked\r\n\r\n"
      (b"\xc3\xa9", False), (b"", False)],
 )  # fmt: skip
 def test_every_answer_has_the_id_of_its_request(sent: bytes, kept: bool) -> None:
-    ask = b"GET %s HTTP/1.1\r\nX-Request-Id: " + sent + b"\r\n%s\r\n"
+    ask = b"GET %s HTTP/1.1\r\nHost: here\r\nX-Request-Id: " + sent + b"\r\n%s\r\n"
 
     async def work(server: RawServer) -> None:
         found = await server.send(
@@ -48,7 +48,9 @@ def test_a_failure_outside_of_every_operation_is_a_problem_too(
     monkeypatch.setattr(endpoint, "send_response", fail)
 
     async def work(server: RawServer) -> None:
-        (answer,) = await server.send(KEYED + b"\r\n" + b"GET /livez HTTP/1.1\r\n\r\n")
+        (answer,) = await server.send(
+            KEYED + b"\r\n" + b"GET /livez HTTP/1.1\r\nHost: here\r\n\r\n"
+        )
         answer.check_problem(500, "internal")
 
     served(work)
@@ -66,7 +68,7 @@ def test_head_and_streams_have_an_id_too() -> None:
         key = b"Authorization: Bearer ftk_read\r\nX-Request-Id: r7\r\n\r\n"
         for ask in (b"HEAD /livez", b"GET /v1/campaigns/hero/export"):
             reader, writer = await server.connect()
-            writer.write(ask + b" HTTP/1.1\r\n" + key)
+            writer.write(ask + b" HTTP/1.1\r\nHost: here\r\n" + key)
             head = await reader.readuntil(b"\r\n\r\n")
             assert head.startswith(b"HTTP/1.1 200")
             assert b"x-request-id: r7\r\n" in head
@@ -81,7 +83,7 @@ def test_an_access_log_says_who_asked_what(caplog: pytest.LogCaptureFixture) -> 
 
     async def work() -> None:
         async with raw_server(access_log=True) as server:
-            await server.send(sent + b"GET /nothing HTTP/1.1\r\n\r\nnonsense\r\n\r\n")
+            await server.send(sent + b"GET /nothing HTTP/1.1\r\nHost: here\r\n\r\nnonsense\r\n\r\n")
             await server.send(KEYED + b"Content-Length: 9\r\n\r\n{", close=True)
             (answer,) = await server.send(CHUNKED + b"zz\r\n")
             while len(caplog.records) < 5:  # noqa: ASYNC110  (nobody says when)

@@ -35,8 +35,8 @@ REQUESTS = {
     "an upgrade": ask(b"", more=b"Connection: Upgrade\r\nUpgrade: websocket\r\n"),
     "chunks": CHUNKED,
     "a long head": ask(more=b"X-Long: " + b"x" * LONGEST_KEPT_HEAD + b"\r\n"),
-    "no body": b"GET /livez HTTP/1.1\r\n\r\n",
-    "no address": b"GET /nothing HTTP/1.1\r\n\r\n",
+    "no body": b"GET /livez HTTP/1.1\r\nHost: here\r\n\r\n",
+    "no address": b"GET /nothing HTTP/1.1\r\nHost: here\r\n\r\n",
     "a blank line before it": b"\r\n" + ask(),
 }
 
@@ -134,11 +134,11 @@ def test_a_head_is_forgotten_when_another_is_parsed_however_it_came() -> None:
 def test_line_ends_between_requests_are_no_head() -> None:
     async def work(server: RawServer) -> None:
         reader, writer = await server.connect()
-        for sent in (b"GET /livez HTTP/1.1\r\n\r\n", b"\r\n\r"):
+        for sent in (b"GET /livez HTTP/1.1\r\nHost: here\r\n\r\n", b"\r\n\r"):
             writer.write(sent)
             await asyncio.sleep(0.01)
         assert await one_answer(reader) is not None
-        writer.write(b"\nGET /livez HTTP/1.1\r\n\r\n")
+        writer.write(b"\nGET /livez HTTP/1.1\r\nHost: here\r\n\r\n")
         assert await one_answer(reader) is not None
         writer.write(b"\r\n\r")
         await asyncio.sleep(0.05)

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from foretell.service.http.exchange import REQUEST_ID, Exchange, is_sane_id, new_request_id
-from foretell.service.http.limits import Limits
+from foretell.service.http.limits import Limits, check_head
 from foretell.service.model.errors import (
     AddressTooLong,
     BadRequest,
@@ -191,8 +191,12 @@ class RequestReader(HttpToolsProtocol):
         parser, scope = self.parser, self.scope
         if parser.should_upgrade():
             self._refuse_upgrade_with_body()
-        scope["method"] = parser.get_method().decode("ascii")
         version = parser.get_http_version()
+        try:
+            check_head(version, self.headers)
+        except RequestProblem as problem:
+            raise _Refused(problem) from None
+        scope["method"] = parser.get_method().decode("ascii")
         if version != "1.1":
             scope["http_version"] = version
         url = httptools.parse_url(self.url)

@@ -213,3 +213,11 @@ class NotInstalled(RequestProblem):
     name = "not-installed"
     title = "A part of the service is not installed"
     status = 501
+
+
+class UnknownCoding(RequestProblem):
+    """The body is coded on its way, in a manner that is not read."""
+
+    name = "unknown-coding"
+    title = "A body that is coded so is not read here"
+    status = 501
