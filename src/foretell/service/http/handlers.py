@@ -17,7 +17,8 @@ from foretell.protocol.fields import MAX_BATCH_EVENTS
 from foretell.service.http.bodies import NDJSON, parse_json, split_ndjson
 from foretell.service.http.operation import Handler, RequestContext
 from foretell.service.http.responses import Response, encode
-from foretell.service.model.errors import Stale, TooLarge, Unusable
+from foretell.service.model.checks.plain_json import cut_events
+from foretell.service.model.errors import Malformed, Stale, TooLarge, Unusable
 from foretell.service.reports.periods import Asked
 
 _TAG = re.compile(rb'(W/)?"([^"]*)"')
@@ -65,8 +66,20 @@ async def batch(context: RequestContext) -> Response:
             if receipt.status == "rejected":
                 receipt.detail = f"line {number}: {receipt.detail}"
     else:
-        receipts = await _take_in(context, parse_json(_batch_decoder, body, any_depth=True).events)
+        receipts = await _take_in(context, _events_of(body))
     return Response(200, encode(protocol.BatchReceipt(receipts)))
+
+
+def _events_of(body: bytes) -> list[Raw]:
+    """Return the events of a batch, each of which may be odd."""
+    try:
+        events: list[Raw] = parse_json(_batch_decoder, body, any_depth=True).events
+    except Malformed:
+        cut = cut_events(body)
+        if cut is None:
+            raise
+        return cut
+    return events
 
 
 async def _take_in(context: RequestContext, events: list[Raw]) -> list[protocol.Receipt]:
