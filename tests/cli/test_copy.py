@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.in_process import foretell
 from tests.service.log.postgres_server import QUICK, drop_database, made_database
-from tests.service.server_process import CAMPAIGN, Server
+from tests.service.server_process import CAMPAIGN, KEY, Server
 
 
 @pytest.fixture
@@ -99,6 +99,20 @@ def test_no_command_shows_the_password_of_a_database(tmp_path: Path, dsn: str) -
     restore = foretell("restore", copy, "--db", place, answer="n\n")
     for one in (keys, *verified, backup, archive, restore):
         assert "secret" not in one.stdout + one.stderr
+
+
+def test_a_running_server_on_postgresql_is_copied_and_restored(tmp_path: Path, dsn: str) -> None:
+    with Server(tmp_path, "--db", dsn) as server:
+        place = ("--url", server.url, "--key", KEY)
+        server.ask("POST", "/v1/campaigns", CAMPAIGN)
+        first = decide(server)
+        copied = foretell("backup", "copy", *place, cwd=tmp_path)
+        assert copied.returncode == 0, copied.stderr
+        second = decide(server)
+        restored = foretell("restore", "copy", *place, "--yes", cwd=tmp_path)
+        assert restored.returncode == 0, restored.stderr
+        assert reward(server, first, "one") == "accepted"
+        assert reward(server, second, "two") == "parked"
 
 
 def test_a_log_in_postgresql_is_not_replaced_unasked(tmp_path: Path, dsn: str) -> None:
