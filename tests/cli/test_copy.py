@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from tests.cli.in_process import foretell
-from tests.service.log.postgres_server import QUICK, drop_database, made_database
+from tests.service.log.postgres_server import (
+    QUICK,
+    at_database,
+    drop_database,
+    made_database,
+    shared_dsn,
+)
 from tests.service.server_process import CAMPAIGN, KEY, Server
 
 
@@ -113,6 +122,63 @@ def test_a_running_server_on_postgresql_is_copied_and_restored(tmp_path: Path, d
         assert restored.returncode == 0, restored.stderr
         assert reward(server, first, "one") == "accepted"
         assert reward(server, second, "two") == "parked"
+
+
+@pytest.fixture
+def empty() -> Iterator[str]:
+    """A database in which there is nothing."""
+    name = f"foretell_restored_{os.getpid()}"
+    asyncio.run(execute(shared_dsn(), f"CREATE DATABASE {name}"))
+    dsn = at_database(shared_dsn(), name)
+    yield dsn
+    drop_database(dsn)
+
+
+async def execute(dsn: str, statement: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    await connection.execute(statement)
+    await connection.close()
+
+
+def test_a_copy_is_restored_where_nothing_is_left(tmp_path: Path, dsn: str, empty: str) -> None:
+    with Server(tmp_path, "--db", dsn) as server:
+        server.ask("POST", "/v1/campaigns", CAMPAIGN)
+        first = decide(server)
+    assert foretell("backup", "copy", "--db", dsn, cwd=tmp_path).returncode == 0
+    content = (tmp_path / "copy").read_bytes()
+    (tmp_path / "cut").write_bytes(content[:-20])
+    cut = foretell("restore", "cut", "--db", empty, "--yes", cwd=tmp_path)
+    assert (cut.returncode, "or is damaged" in cut.stderr) == (2, True)
+    checked = foretell("verify", "--db", empty)
+    assert "there is no log in" in checked.stderr, "a copy that is refused leaves nothing"
+    restored = foretell("restore", "copy", "--db", empty, "--yes", cwd=tmp_path)
+    assert restored.returncode == 0, restored.stderr
+    assert foretell("verify", "--db", empty).returncode == 0
+    with Server(tmp_path, "--db", empty) as server:
+        assert reward(server, first, "one") == "accepted"
+
+
+def test_a_copy_of_one_engine_is_not_restored_into_the_other(tmp_path: Path, dsn: str) -> None:
+    with Server(tmp_path) as server:
+        place = ("--url", server.url, "--key", KEY)
+        assert foretell("backup", "file.db", *place, cwd=tmp_path).returncode == 0
+        with Server(tmp_path, "--db", dsn) as other:
+            others = ("--url", other.url, "--key", KEY)
+            assert foretell("backup", "rows", *others, cwd=tmp_path).returncode == 0
+            into_rows = foretell("restore", "file.db", *others, "--yes", cwd=tmp_path)
+        into_file = foretell("restore", "rows", *place, "--yes", cwd=tmp_path)
+    for refused in (
+        into_rows,
+        foretell("restore", "file.db", "--db", dsn, "--yes", cwd=tmp_path),
+    ):
+        assert refused.returncode == 2
+        assert "is a copy of a log in a file, and this log is in PostgreSQL" in refused.stderr
+        assert "restore it to a new file, and then move" in refused.stderr
+    for refused in (into_file, foretell("restore", "rows", "--db", "new.db", cwd=tmp_path)):
+        assert refused.returncode == 2
+        assert "is a copy of a log in PostgreSQL, and this log is in a file" in refused.stderr
+        assert "to an empty database of PostgreSQL, and then move" in refused.stderr
+    assert not (tmp_path / "new.db").exists()
 
 
 def test_a_log_in_postgresql_is_not_replaced_unasked(tmp_path: Path, dsn: str) -> None:
