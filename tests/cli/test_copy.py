@@ -145,10 +145,24 @@ def test_a_copy_is_restored_where_nothing_is_left(tmp_path: Path, dsn: str, empt
         server.ask("POST", "/v1/campaigns", CAMPAIGN)
         first = decide(server)
     assert foretell("backup", "copy", "--db", dsn, cwd=tmp_path).returncode == 0
+    checked = json.loads(foretell("verify", "--db", "copy", "--json", cwd=tmp_path).stdout)
+    there = json.loads(foretell("verify", "--db", dsn, "--json").stdout)
+    assert checked == there | {"db": "copy"}
+    assert checked["records"] == 4
+    assert [one["campaign"] for one in checked["campaigns"]] == ["home-hero"]
+    for refused in (
+        foretell("serve", "--db", "copy", "--port", "0", cwd=tmp_path),
+        foretell("keys", "rotate", "--db", "copy", cwd=tmp_path),
+        foretell("copy", "copy", "file.db", cwd=tmp_path),
+    ):
+        assert refused.returncode == 2
+        assert "'copy' is a copy of a log in PostgreSQL, which can be" in refused.stderr
     content = (tmp_path / "copy").read_bytes()
     (tmp_path / "cut").write_bytes(content[:-20])
     cut = foretell("restore", "cut", "--db", empty, "--yes", cwd=tmp_path)
     assert (cut.returncode, "or is damaged" in cut.stderr) == (2, True)
+    checked = foretell("verify", "--db", "cut", cwd=tmp_path)
+    assert (checked.returncode, "or is damaged" in checked.stdout) == (1, True)
     checked = foretell("verify", "--db", empty)
     assert "there is no log in" in checked.stderr, "a copy that is refused leaves nothing"
     restored = foretell("restore", "copy", "--db", empty, "--yes", cwd=tmp_path)

@@ -19,7 +19,13 @@ import msgspec
 from foretell.errors import DamagedFile, InvalidInput
 from foretell.files import write_whole
 from foretell.protocol.fields import POSTGRES_COPY
-from foretell.service.log.moving import refuse_other_kind
+from foretell.service.log.moving import (
+    MOVED_TABLES,
+    LogTarget,
+    MovedTable,
+    Row,
+    refuse_other_kind,
+)
 from foretell.service.log.postgres.check import Checking
 from foretell.service.log.postgres.connection import (
     check_schema,
@@ -32,6 +38,7 @@ from foretell.service.log.postgres.rows import COLUMNS, row_of
 from foretell.service.log.postgres.streams import read_streams
 from foretell.service.log.protocol import refuse_unusable
 from foretell.service.log.record import record_of
+from foretell.service.log.stream_row import StreamRow
 
 TABLES = {
     "streams": "stream, slot, head, first, last, records, link, claims, sealed, checksum, host",
@@ -49,6 +56,7 @@ TABLES = {
 ROWS_PER_BLOCK = 1000
 _LENGTH = struct.Struct(">I")
 _KIND = "foretell copy 1"
+_RANKS = MovedTable("ranks", ("campaign", "seq"), ("rank",))
 
 
 def back_up(dsn: str, target: str) -> None:
@@ -201,3 +209,34 @@ async def _about_server(connection: Any) -> list[Any]:
         f"SELECT {COLUMNS} FROM foretell.events WHERE campaign = 0 AND decision = 0 ORDER BY seq"
     )
     return [record_of(row_of(row)) for row in rows]
+
+
+def load_copy(copy: str, target: LogTarget) -> None:
+    """Fill a database without a log with the rows of a copy, so that they can be checked there."""
+    scale, blocks = read_copy(copy)
+    target.begin({} if scale is None else {"time_scale": scale})
+    tables = {table.name: table for table in MOVED_TABLES}
+    others: dict[str, list[Row]] = {"streams": [], "ranks": [], "archives": []}
+    for name, rows in blocks:
+        if name in tables:
+            target.change(tables[name], [tuple(row) for row in rows], [])
+        else:
+            others[name] += [tuple(row) for row in rows]
+        if others["archives"]:
+            raise InvalidInput(
+                f"a part of the log of which {copy!r} is a copy is archived, so it is checked in "
+                f"PostgreSQL alone: restore it to an empty database, and verify that"
+            )
+    streams = sorted((StreamRow(*row[:9]), *row[9:]) for row in others["streams"])
+    for stream, checksum, _ in streams:
+        if stream.checksum() != checksum:
+            raise DamagedFile(
+                f"{copy!r} is damaged: the end of its stream {stream.stream} is wrong"
+            )
+    if streams:
+        target.complete([(stream._replace(sealed=True), host) for stream, _, host in streams])
+    for campaign, seq, rank in others["ranks"]:
+        if target.page(_RANKS, (campaign, seq - 1), (campaign, seq)) != [(campaign, seq, rank)]:
+            raise DamagedFile(
+                f"{copy!r} is damaged: the rank of decision {seq} of campaign {campaign} is wrong"
+            )
