@@ -13,7 +13,6 @@ import msgspec
 
 from foretell import protocol
 from foretell.errors import InvalidInput
-from foretell.protocol.fields import SQLITE_COPY
 from foretell.service.engine.measurements import NOTHING, CampaignNumbers
 from foretell.service.log.errors import LogClosed
 from foretell.service.model.errors import Conflict, NotFound, Stale, Unusable
@@ -50,7 +49,7 @@ class FakeEngine:
         self.authors: list[Author | None] = []
         """Who changed something, in order."""
         self.made: dict[str, protocol.MadeKey] = {}
-        self.restored, self.copy_kind = b"", SQLITE_COPY
+        self.restored, self.copy_kind = b"", protocol.fields.SQLITE_COPY
         self.verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.unread = 0
         self.evaluated: dict[tuple[str, str], protocol.EvaluationView] = {}
