@@ -36,7 +36,9 @@ def test_a_copy_is_made_while_the_server_runs_and_takes_its_place(
         assert "'copy.db' exists already" in again.stderr
         server.ask("POST", "/v1/campaigns", CAMPAIGN | {"name": "too-late"})
         refused = foretell("restore", "copy.db", *place, cwd=tmp_path, answer="n\n")
-        assert refused.returncode == 130
+        assert (refused.returncode, refused.stderr) == (130, "Nothing was restored.\n")
+        unanswered = foretell("restore", "copy.db", *place, cwd=tmp_path)
+        assert (unanswered.returncode, unanswered.stderr) == (130, "\nNothing was restored.\n")
         if online:
             restored = foretell("restore", "copy.db", *place, "--yes", cwd=tmp_path)
             assert restored.returncode == 0, restored.stderr

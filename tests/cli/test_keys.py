@@ -68,7 +68,8 @@ def test_keys_are_made_listed_and_revoked_at_a_running_service(tmp_path: Path) -
 @pytest.mark.slow
 def test_keys_are_made_in_the_database_of_a_stopped_service(tmp_path: Path) -> None:
     with Server(tmp_path):
-        locked = foretell("keys", "list", cwd=tmp_path)
+        assert "first" in foretell("keys", "list", cwd=tmp_path).stdout
+        locked = foretell("keys", "rotate", cwd=tmp_path)
         assert locked.returncode == 2
         assert "another process writes to the database 'foretell.db'" in locked.stderr
         assert "--url" in locked.stderr

@@ -122,6 +122,8 @@ def test_a_page_revokes_no_key() -> None:
         *OTHERS.values(),
         answer("200 OK", b"no database", SQLITE),
         answer("200 OK", b"", SQLITE),
+        answer("200 OK", b"SQLite format 3\0", "application/vnd.foretell.copy"),
+        answer("200 OK", b"\0\0\0\x12\x92\xafforetell", "application/vnd.foretell.copy"),
         f"HTTP/1.1 200 OK\r\nContent-Type: {SQLITE}\r\n\r\nSQLite format 3\0".encode(),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,8 +76,15 @@ def restore(copy: Path, yes: bool, url: str | None, key: str | None, db: str | N
 
 
 def _confirm(question: str, *, yes: bool) -> None:
-    if not yes:
-        click.confirm(question, abort=True)
+    """Go on if the question is answered with yes; else say that nothing has changed, and stop."""
+    try:
+        agreed = yes or click.confirm(question)
+    except click.Abort:
+        click.echo(err=True)  # the cursor is behind the question
+        agreed = False
+    if not agreed:
+        click.echo("Nothing was restored.", err=True)
+        sys.exit(130)
 
 
 def _copy(path: str, target: str) -> None:

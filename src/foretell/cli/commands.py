@@ -60,7 +60,9 @@ COMMANDS = {
     "keys": _Command(
         "keys", "keys", "List, make and revoke keys, and change the secrets that sign decision ids."
     ),
-    "verify": _Command("verify", "verify", "Check a database whole; a server may be using it."),
+    "verify": _Command(
+        "verify", "verify", "Check a database, or a copy of one, whole; a server may be using it."
+    ),
     "backup": _Command(
         "backup", "backup", "Write a consistent copy of a database to the new file OUT."
     ),

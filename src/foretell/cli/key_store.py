@@ -1,8 +1,9 @@
-"""Where keys and secrets are kept: in a running service, or in the database of a stopped one."""
+"""Where keys and secrets are kept: in a running service, or in a database."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -14,6 +15,7 @@ from foretell.service.database_address import without_password
 
 if TYPE_CHECKING:
     from foretell.service.engine import Engine
+    from foretell.service.log.protocol import LogReader
 
 Result = TypeVar("Result")
 
@@ -52,16 +54,15 @@ def key_store(url: str | None, key: str | None, db: str | None) -> Iterator[KeyS
 
 
 class _Database:
-    """The database of a service that is stopped: its engine is opened for a moment."""
+    """The database of a service: it is read as it is, and opened for a moment to change it."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def keys(self) -> list[protocol.KeyView]:
-        async def work(engine: Engine) -> list[protocol.KeyView]:
-            return engine.keys()
-
-        return self._with_engine(work)
+        with serve_extra():
+            from foretell.service.engine.access import stored_keys
+        return self._read(lambda log: stored_keys(log, time.time_ns() // 1000))
 
     def make_key(self, new: protocol.NewKey) -> protocol.MadeKey:
         return self._with_engine(lambda engine: engine.make_key(new))
@@ -73,18 +74,29 @@ class _Database:
         return self._with_engine(lambda engine: engine.rotate())
 
     def secrets(self) -> list[protocol.SecretView]:
-        async def work(engine: Engine) -> list[protocol.SecretView]:
-            return engine.secrets()
-
-        return self._with_engine(work)
+        with serve_extra():
+            from foretell.service.engine.access import stored_secrets
+        return self._read(stored_secrets)
 
     def retire_secret(self, number: int, *, with_ids: bool) -> protocol.SecretView:
         return self._with_engine(lambda engine: engine.retire_secret(number, with_ids=with_ids))
 
+    def _read(self, work: Callable[[LogReader], Coroutine[Any, Any, Result]]) -> Result:
+        """Read a log that has records."""
+        with serve_extra():
+            from foretell.service.log.open import open_reader
+
+        with open_reader(self._path) as log:
+            if not asyncio.run(log.records(0, log.head(), 1)):
+                raise InvalidInput(
+                    f"the database {without_password(self._path)!r} has no records, so no keys: "
+                    f"start the service once, which makes the first"
+                )
+            return asyncio.run(work(log))
+
     def _with_engine(self, work: Callable[[Engine], Coroutine[Any, Any, Result]]) -> Result:
         with serve_extra():
             from foretell.service.engine import Engine
-            from foretell.service.log.open import open_reader
 
         async def opened() -> Result:
             engine = await Engine.open(self._path)
@@ -93,10 +105,5 @@ class _Database:
             finally:
                 await engine.close()
 
-        with open_reader(self._path) as log:
-            if not asyncio.run(log.records(0, log.head(), 1)):
-                raise InvalidInput(
-                    f"the database {without_password(self._path)!r} has no records, so no keys: "
-                    f"start the service once, which makes the first"
-                )
+        self.keys()  # or say why there are none
         return asyncio.run(opened())

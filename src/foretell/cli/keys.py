@@ -21,7 +21,8 @@ from foretell.errors import InvalidInput
 def keys() -> None:
     """List, make and revoke keys, and change the secrets that sign decision ids.
 
-    Give --url and --key for a running service, or --db for the database of a stopped one.
+    Give --url and --key for a running service, or --db for the database of a stopped one; what is
+    only listed is read from a database that a service uses, too.
     """
 
 

@@ -32,7 +32,7 @@ _COMPARISONS = {
 @db_option
 @JSON_OPTION
 def verify(db: str | None, as_json: bool) -> None:  # noqa: FBT001  click passes it
-    """Check a database whole; a server may be using it.
+    """Check a database, or a copy of one, whole; a server may be using it.
 
     Every page, record, context and state is checked, and the chain that links the records. Then
     each campaign is built again from the log alone, and compared with its newest saved state.

@@ -15,7 +15,7 @@ from foretell.client import calls
 from foretell.client.address import ServiceAddress
 from foretell.client.calls import ApiCall, Body, read
 from foretell.client.errors import ServiceUnavailable
-from foretell.protocol.fields import SQLITE_MEDIA_TYPE
+from foretell.protocol.fields import COPY_BEGINNING, COPY_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 ADMIN_TIMEOUT = 60.0
 """Seconds that a request may take; a backup and a restore may take so many without a byte."""
-SQLITE_HEADER = b"SQLite format 3\0"
-"""How every database begins."""
 
 
 class AdminCalls(ABC):
@@ -148,26 +146,28 @@ class AdminClient(AdminCalls):
         return self._ask(ApiCall("DELETE", f"/v1/secrets/{number}{query}"), protocol.SecretView)
 
     def backup(self, file: IO[bytes]) -> None:
-        """Write a copy of the database to a file, part by part."""
-        call = ApiCall("GET", "/v1/backup", headers={"Accept": SQLITE_MEDIA_TYPE})
+        """Write a copy of the log to a file, part by part; of which kind depends on the service."""
+        kinds = {kind.media_type: kind for kind in COPY_KINDS}
+        call = ApiCall("GET", "/v1/backup", headers={"Accept": ", ".join(kinds)})
         with self._transport.stream(call, ADMIN_TIMEOUT) as reply:
             if reply.status != 200:
                 read(reply.read(), NoneType)
             no_database = ServiceUnavailable("the service answered with no database", reply.status)
-            if reply.content_type != SQLITE_MEDIA_TYPE or not reply.has_length:
+            kind = kinds.get(reply.content_type)
+            if kind is None or not reply.has_length:
                 raise no_database
             begins = b""
             for part in reply.parts():
-                begins = (begins + part)[: len(SQLITE_HEADER)]
-                if not SQLITE_HEADER.startswith(begins):
+                begins = (begins + part)[:COPY_BEGINNING]
+                if not kind.may_begin(begins):
                     raise no_database
                 file.write(part)
-            if begins != SQLITE_HEADER:
+            if not kind.begins(begins):
                 raise no_database
 
     def restore(self, file: IO[bytes]) -> str:
         """Put a copy in place of the database; return the head of its log."""
-        call = ApiCall("POST", "/v1/restore", file, {"Content-Type": SQLITE_MEDIA_TYPE})
+        call = ApiCall("POST", "/v1/restore", file, {"Content-Type": "application/octet-stream"})
         with self._transport.stream(call, ADMIN_TIMEOUT) as reply:
             return read(reply.read(), protocol.Restored).head
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 from msgspec import Meta
 
@@ -27,10 +27,39 @@ MAX_ACTIONS, MAX_SIGNALS = 10_000, 100
 """Of one campaign."""
 MAX_BATCH_EVENTS = 2000
 """Events that one batch may hold."""
-SQLITE_MEDIA_TYPE = "application/vnd.sqlite3"
-"""What a backup is, and what a restore takes."""
 SILENT = "none"
 """The signal that silence becomes, where silence is an outcome."""
+
+
+class CopyKind(NamedTuple):
+    """What a copy of a log is: that depends on where the log is."""
+
+    place: str
+    """Where such a log is."""
+    media_type: str
+    ending: str
+    """How the name of its file ends."""
+    before: int
+    """How many bytes come before the mark."""
+    mark: bytes
+    """What every such copy has at its beginning."""
+
+    def may_begin(self, content: bytes) -> bool:
+        """Return whether what is known of its first bytes fits."""
+        return self.mark.startswith(content[self.before : self.before + len(self.mark)])
+
+    def begins(self, content: bytes) -> bool:
+        """Return whether a copy begins so."""
+        return content[self.before :].startswith(self.mark)
+
+
+SQLITE_COPY = CopyKind("a file", "application/vnd.sqlite3", ".db", 0, b"SQLite format 3\0")
+POSTGRES_COPY = CopyKind(
+    "PostgreSQL", "application/vnd.foretell.copy", ".copy", 4, b"\x92\xafforetell copy 1"
+)
+COPY_KINDS = (SQLITE_COPY, POSTGRES_COPY)
+COPY_BEGINNING = 64
+"""Bytes that say of which kind a copy is."""
 
 Silence = Literal["default", "unknown"]
 RewardSilence = Literal["default", "unknown", "corrected"]

@@ -49,7 +49,7 @@ class FakeEngine:
         self.authors: list[Author | None] = []
         """Who changed something, in order."""
         self.made: dict[str, protocol.MadeKey] = {}
-        self.restored = b""
+        self.restored, self.copy_kind = b"", protocol.fields.SQLITE_COPY
         self.verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.unread = 0
         self.evaluated: dict[tuple[str, str], protocol.EvaluationView] = {}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from foretell import protocol
-from foretell.service.log.errors import Damaged
+from foretell.service.log.errors import Damaged, DatabaseRefused, LogClosed
 from foretell.service.model import errors as problems
 from foretell.service.model.events import Author
 from tests.service.http.conftest import CAMPAIGN, Served, check_problem, post
@@ -110,3 +110,28 @@ def test_every_problem_is_documented_with_its_status() -> None:
     text = (ROOT / "docs" / "problems.md").read_text("utf-8")
     written = dict(re.findall(r"^\| `([a-z-]+)` \| (\d{3}) \|", text, re.MULTILINE))
     assert written == {one.name: str(one.status) for one in kinds_of_problems()}
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (LogClosed("postgresql://me@db [Errno 111]", "the server is away"), "the server is away"),
+        (DatabaseRefused("postgresql://me@db refuses me"), "the database server refuses this"),
+    ],
+)
+def test_an_address_of_a_database_is_logged_and_not_shown(
+    broken: Served,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    said: str,
+) -> None:
+    async def fail(*_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(FakeEngine, "backup", fail)
+    answer = broken.call("GET", "/v1/backup")
+    check_problem(answer, 503, "log-closed")
+    assert answer.json()["detail"].startswith(said)
+    assert "me@db" not in answer.text
+    assert "me@db" in caplog.text

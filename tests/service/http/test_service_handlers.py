@@ -27,10 +27,16 @@ def test_a_backup_can_be_restored(served: Served) -> None:
     copy = served.call("GET", "/v1/backup")
     if not isinstance(served.engine, Engine) or isinstance(served.engine.runtime.log, SqliteLog):
         assert copy.content.startswith(b"SQLite format 3\0")
+    kind = served.engine.copy_kind
+    assert kind.begins(copy.content)
+    for answer in (copy, served.call("HEAD", "/v1/backup")):
+        assert answer.headers["content-type"] == kind.media_type
+        assert f"foretell-backup{kind.ending}" in answer.headers["content-disposition"]
     assert int(copy.headers["content-length"]) == len(copy.content)
     served.decision()
     pieces = (copy.content[i : i + 50_000] for i in range(0, len(copy.content), 50_000))
-    answer = served.call("POST", "/v1/restore", content=pieces, headers=SQLITE)
+    media = {"Content-Type": kind.media_type}
+    answer = served.call("POST", "/v1/restore", content=pieces, headers=media)
     assert answer.status_code == 200, answer.text
     assert int(answer.json()["head"]) > 2**53, "too large for a number of JSON"
     assert served.call("GET", f"/v1/decisions/{decision}").status_code == 200

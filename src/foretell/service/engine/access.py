@@ -11,8 +11,8 @@ import msgspec
 from foretell import protocol
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.errors import LogClosed
-from foretell.service.log.protocol import Accepted, Draft, Duplicate
-from foretell.service.model.decision_id import LAST_SECRET
+from foretell.service.log.protocol import Accepted, Draft, Duplicate, LogReader
+from foretell.service.model.decision_id import LAST_SECRET, Secrets
 from foretell.service.model.errors import Conflict, NotFound, Unusable
 from foretell.service.model.events import (
     SERVER,
@@ -28,7 +28,7 @@ from foretell.service.model.events import (
     moment,
     stamp,
 )
-from foretell.service.model.keys import Caller, is_lasting_admin, key_event, new_key
+from foretell.service.model.keys import Caller, Keyring, is_lasting_admin, key_event, new_key
 from foretell.service.model.sessions import new_session, session_digest
 from foretell.service.model.timestamps import format_timestamp, parse_timestamp
 
@@ -179,12 +179,7 @@ class Access:
     def secrets(self) -> list[protocol.SecretView]:
         """List the secrets that sign decision ids, without the secrets themselves."""
         self.runtime.check_read()
-        known = self.runtime.secrets
-        since = [format_timestamp(moment(seq)) for seq in known.since]
-        return [
-            protocol.SecretView(number, begun, retired, number not in known.withdrawn)
-            for number, (begun, retired) in enumerate(zip(since, [*since[1:], None], strict=True))
-        ]
+        return secret_views(self.runtime.secrets)
 
     async def _next_secret(self, by: Author | None) -> SecretMade:
         """Draft a secret; where other processes sign too, it begins when all of them know it."""
@@ -217,3 +212,29 @@ class Access:
         self.runtime.apply_server_event(written.record)
         await self.runtime.log.seen_by_all(written.record.seq + 1)
         return written.record
+
+
+async def stored_keys(log: LogReader, now: int) -> list[protocol.KeyView]:
+    """Return the keys that are valid at a moment, or at the end of a log if that is later."""
+    keyring = Keyring()
+    for record in await log.configurations(SERVER):
+        keyring.take(record)
+    keyring.last_used.update(await log.uses())
+    return keyring.views(max(now, moment(log.head())))
+
+
+async def stored_secrets(log: LogReader) -> list[protocol.SecretView]:
+    """Return the secrets of a log, without the secrets themselves."""
+    secrets_read = Secrets()
+    for record in await log.configurations(SERVER):
+        secrets_read.take(record)
+    return secret_views(secrets_read)
+
+
+def secret_views(known: Secrets) -> list[protocol.SecretView]:
+    """Return what may be told of secrets: since when each signs, and until when."""
+    since = [format_timestamp(moment(seq)) for seq in known.since]
+    return [
+        protocol.SecretView(number, begun, retired, number not in known.withdrawn)
+        for number, (begun, retired) in enumerate(zip(since, [*since[1:], None], strict=True))
+    ]

@@ -15,6 +15,7 @@ from foretell.service.engine.fold import Fold
 from foretell.service.engine.refit import refit, version_key
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.turns import in_thread_if_large
+from foretell.service.log.errors import said_outside
 from foretell.service.log.protocol import Accepted, Draft, Duplicate
 from foretell.service.model.action_changes import with_action, with_action_status
 from foretell.service.model.active_campaign import ActiveCampaign
@@ -244,7 +245,7 @@ class Admin:
                 active.refitting = True
         except BaseException as error:
             active.refitting = False
-            active.refit_failure = str(error) or "the server stopped meanwhile"
+            active.refit_failure = said_outside(error) or "the server stopped meanwhile"
             raise
 
     async def stop(self) -> None:

@@ -114,6 +114,7 @@ class Engine:
         self.evaluation = self.jobs.evaluation
         self.evaluations = self.jobs.evaluations
         self.scratch_folder = self.runtime.log.scratch_folder
+        self.copy_kind = self.runtime.log.copy_kind
         self.gauges = self.maintenance.gauges
         self.health = self.maintenance.health
         self.campaign_numbers = self.measurements.campaigns

@@ -24,6 +24,7 @@ from foretell.service.engine.fold import Fold
 from foretell.service.engine.replay import configurations_of
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.turns import Turns, in_thread
+from foretell.service.log.errors import said_outside
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.decision_cache import DECISIONS_PER_READ
 from foretell.service.model.delivered import campaign_problem
@@ -127,7 +128,7 @@ class Evaluations:
             view.result = await self._result(view, active, spec, position)
             view.status, view.progress = "done", 1.0
         except ForetellError as error:
-            view.status, view.detail = "failed", str(error)
+            view.status, view.detail = "failed", said_outside(error)
         except Exception:
             view.status = "failed"
             view.detail = "the evaluation failed, and the server's log says why: report it"

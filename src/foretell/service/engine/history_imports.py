@@ -20,7 +20,7 @@ from foretell.service.engine.fold import Fold
 from foretell.service.engine.history_reader import history_rows, part_key
 from foretell.service.engine.refit import refit
 from foretell.service.engine.runtime import Runtime
-from foretell.service.log.errors import LogClosed
+from foretell.service.log.errors import LogClosed, said_outside
 from foretell.service.log.protocol import Accepted, Draft, Duplicate
 from foretell.service.model.active_campaign import ActiveCampaign
 from foretell.service.model.checks.history_checks import (
@@ -131,7 +131,7 @@ class HistoryImports:
                 done = await self._refit(active, name, progress)
                 await asyncio.sleep(0.0 if done else RETRY_SECONDS)
         except ForetellError as error:
-            progress.detail = str(error)
+            progress.detail = said_outside(error)
             logger.error("%s was not imported: %s", name, error)  # noqa: TRY400  (one line)
         except Exception:
             progress.detail = "the import failed, and the server's log says why: report it"

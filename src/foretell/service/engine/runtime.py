@@ -16,8 +16,6 @@ from foretell.service.model.events import (
     SERVER,
     Configured,
     Decided,
-    KeyMade,
-    KeyRevoked,
     Record,
     SecretMade,
     SecretWithdrawn,
@@ -135,19 +133,12 @@ class Runtime:
 
     def apply_server_event(self, record: Record) -> None:
         """Take a record about the server itself into the keys, secrets and sessions."""
-        event = record.event
-        if isinstance(event, KeyMade):
-            self.keyring.add(event, record.recorded_at)
-        elif isinstance(event, KeyRevoked):
-            self.keyring.revoke(event.id)
-        elif isinstance(event, SecretMade):
-            self.secrets.begin(event.id, event.secret, max(record.seq, event.begins))
-        elif isinstance(event, SecretWithdrawn):
-            self.secrets.withdrawn.add(event.id)
-        elif isinstance(event, SessionOpened):
-            self.sessions.add(event)
-        elif isinstance(event, SessionClosed):
-            self.sessions.remove(event)
+        self.keyring.take(record)
+        self.secrets.take(record)
+        if isinstance(record.event, SessionOpened):
+            self.sessions.add(record.event)
+        elif isinstance(record.event, SessionClosed):
+            self.sessions.remove(record.event)
 
     async def write_counts(self, active: ActiveCampaign) -> None:
         """Write down how often something happened to a campaign that leaves no record.

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+
 from foretell import protocol
 from foretell.errors import DamagedFile, InvalidInput, UnknownName
 from foretell.service.http.responses import Response, encode, log_failure
-from foretell.service.log.errors import Damaged, LogClosed, NoRoom
+from foretell.service.log.errors import (
+    Damaged,
+    DatabaseRefused,
+    LogClosed,
+    NoRoom,
+    said_outside,
+)
 from foretell.service.model.errors import (
     Forbidden,
     Internal,
@@ -17,6 +25,7 @@ from foretell.service.model.errors import (
     Unusable,
 )
 
+_log = logging.getLogger("foretell.service")
 PROBLEM = b"application/problem+json"
 CHALLENGE = b'Bearer realm="foretell"'
 
@@ -48,8 +57,11 @@ def error_response(error: Exception, operation: str, request_id: str | None = No
 
 def problem_of(error: Exception, operation: str, request_id: str | None = None) -> RequestProblem:
     """Return what was raised as a problem; what nobody foresaw is logged and not shown."""
-    if isinstance(error, LogClosed):
-        error = LogUnavailable(str(error), error.action)
+    if isinstance(error, LogClosed | DatabaseRefused):
+        plain = said_outside(error)
+        if plain != str(error):
+            _log.warning("%s could not be done: %s", operation, error)
+        error = LogUnavailable(plain, error.action if isinstance(error, LogClosed) else None)
     elif isinstance(error, NoRoom):
         error = NoRoomForCopy(str(error))
     elif isinstance(error, Damaged):

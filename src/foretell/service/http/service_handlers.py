@@ -10,13 +10,14 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from foretell import protocol
 from foretell.errors import DamagedFile, InvalidInput
 from foretell.files import open_private
+from foretell.protocol.fields import COPY_KINDS
 from foretell.service.http.bodies import next_message
 from foretell.service.http.operation import RequestContext
 from foretell.service.http.responses import Response, encode, file_response, scratch
 from foretell.service.log.errors import Damaged
 from foretell.service.model.errors import LogUnavailable, NotFound
 
-SQLITE = b"application/vnd.sqlite3"
+COPIES = tuple(kind.media_type.encode() for kind in COPY_KINDS)
 BYTES = b"application/octet-stream"
 _CHUNK = 1 << 20
 _ALIVE = encode(protocol.Health("ok"))
@@ -73,8 +74,8 @@ async def get_server_events(context: RequestContext) -> Response:
 async def backup(context: RequestContext) -> Response:
     """Send the whole database as one file, taken while the service runs."""
     engine, method = context.engine, context.scope["method"]
-    name = "foretell-backup.db"
-    return await file_response(method, engine.scratch_folder, engine.backup, name, SQLITE)
+    name, media = f"foretell-backup{engine.copy_kind.ending}", engine.copy_kind.media_type.encode()
+    return await file_response(method, engine.scratch_folder, engine.backup, name, media)
 
 
 async def restore(context: RequestContext) -> Response:

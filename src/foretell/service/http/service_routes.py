@@ -110,8 +110,17 @@ SERVICE_OPERATIONS = (
         "GET",
         "/v1/backup",
         service_handlers.backup,
-        "Read the whole database as one file, while the service runs.",
-        (Success(200, "A SQLite database.", None, (), (service_handlers.SQLITE,)),),
+        "Read the whole log as one file, while the service runs.",
+        (
+            Success(
+                200,
+                "A SQLite database; where the log is in PostgreSQL, all its rows in a file of "
+                "foretell's own.",
+                None,
+                (),
+                service_handlers.COPIES,
+            ),
+        ),
         "Service",
         scope="admin",
         raises=(NoRoomForCopy,),
@@ -127,7 +136,7 @@ SERVICE_OPERATIONS = (
         scope="admin",
         request=bytes,
         reads="stream",
-        media=(service_handlers.SQLITE, service_handlers.BYTES),
+        media=(*service_handlers.COPIES, service_handlers.BYTES),
         raises=(Conflict, NoRoomForCopy),
     ),
     open_operation(

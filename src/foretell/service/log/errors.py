@@ -4,6 +4,7 @@ ForetellError
 ├── LogClosed      it cannot be written or read now: nothing was taken in
 ├── StatesDiffer   two processes have folded the same records to different states
 ├── NoRoom         a copy cannot be written next to it
+├── DatabaseRefused, DatabaseFailed    what the server of a database says
 └── DamagedFile
     └── Damaged    what is stored does not match its checksum or its chain
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 import errno
 import os
 
-from foretell.errors import DamagedFile, ForetellError
+from foretell.errors import DamagedFile, ForetellError, InvalidInput
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
@@ -29,6 +30,23 @@ class LogClosed(ForetellError):
     action: str | None = None
     """What the policy would choose, where a decision could not be written."""
 
+    def __init__(self, why: str, outside: str | None = None) -> None:
+        """Take why, and what those outside are told, where that names a database or its driver."""
+        super().__init__(why)
+        self.outside = outside
+
+
+class DatabaseRefused(InvalidInput):
+    """The server of a database does not let this process in, or not do what it must."""
+
+    outside = "the database server refuses this server"
+
+
+class DatabaseFailed(ForetellError):
+    """The server of a database fails at something, in a way that nobody foresaw."""
+
+    outside = "the database server fails"
+
 
 class StatesDiffer(ForetellError):
     """Two processes have folded the same records to different states: one of them is wrong."""
@@ -36,6 +54,11 @@ class StatesDiffer(ForetellError):
 
 class NoRoom(ForetellError):
     """A copy cannot be written where copies go: its disk is full, or it is read-only."""
+
+
+def said_outside(error: BaseException) -> str:
+    """Return what those are told who ask over the network: no address, and no words of a driver."""
+    return getattr(error, "outside", None) or str(error)
 
 
 def storage_error(error: OSError) -> ForetellError | None:

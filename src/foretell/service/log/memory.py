@@ -16,6 +16,7 @@ import msgspec
 
 from foretell.errors import DamagedFile, InvalidInput
 from foretell.files import write_whole
+from foretell.protocol.fields import CopyKind
 from foretell.service.log.chain import LINK_EVERY, Chain
 from foretell.service.log.clock import Clock
 from foretell.service.log.errors import LogClosed
@@ -43,6 +44,7 @@ from foretell.service.log.record import (
 from foretell.service.log.stamps import Stamps
 from foretell.service.model.events import Decided, moment
 
+MEMORY_COPY = CopyKind("memory", "application/octet-stream", ".copy", 0, b"")
 TICK_SECONDS = 0.05
 """Seconds after which the tail says how far time has come, while no record comes."""
 RECORDS_PER_ITEM = 1000
@@ -214,6 +216,11 @@ class MemoryLog(MemoryReader):
         """Keep for some keys the moment at which each was last used."""
         self._refuse_if_closed()
         self.content.uses.update(uses)
+
+    @property
+    def copy_kind(self) -> CopyKind:
+        """What a copy is that `backup` writes."""
+        return MEMORY_COPY
 
     async def backup(self, target: str) -> None:
         """Write a copy of the log to a file."""

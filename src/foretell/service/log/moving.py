@@ -9,11 +9,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from foretell.errors import DamagedFile, ForetellError, InvalidInput
+from foretell.protocol.fields import (
+    COPY_BEGINNING,
+    COPY_KINDS,
+    POSTGRES_COPY,
+    SQLITE_COPY,
+    CopyKind,
+)
 from foretell.service.log.protocol import LogCheck
 from foretell.service.log.stream_row import StreamRow
 
@@ -135,6 +143,32 @@ def move_log(source: LogSource, target: LogTarget, advance: Callable[[int], None
         source.seal(target.place)
     target.open_up()
     return Moved(records, digests)
+
+
+def kind_of_copy(copy: str) -> CopyKind | None:
+    """Return of which kind a copy is; None where its beginning does not say so."""
+    try:
+        with Path(copy).open("rb") as file:
+            begins = file.read(COPY_BEGINNING)
+    except (OSError, ValueError):  # whoever reads it says why it cannot be read
+        return None
+    return next((kind for kind in COPY_KINDS if kind.begins(begins)), None)
+
+
+def refuse_other_kind(copy: str, wanted: CopyKind) -> None:
+    """Refuse to restore a copy of a log that was kept elsewhere."""
+    found = kind_of_copy(copy)
+    if found not in (None, wanted):
+        raise InvalidInput(
+            f"{copy!r} is a copy of a log in {found.place}, and this log is in {wanted.place}: "
+            f"{_WHERE[found]}, and then move that one with foretell copy"
+        )
+
+
+_WHERE = {
+    SQLITE_COPY: "restore it to a new file",
+    POSTGRES_COPY: "restore it to an empty database of PostgreSQL",
+}
 
 
 def refuse_moved(settings: dict[str, Any], place: str) -> None:

@@ -7,11 +7,12 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 
 from foretell.errors import InvalidInput, MissingExtra
+from foretell.protocol.fields import POSTGRES_COPY
 from foretell.service.database_address import is_address
 from foretell.service.log.archives import Archiver
 from foretell.service.log.clock import Clock
 from foretell.service.log.errors import FULL, NoRoom
-from foretell.service.log.moving import Moved, move_log
+from foretell.service.log.moving import Moved, kind_of_copy, move_log
 from foretell.service.log.protocol import Log, LogReader
 from foretell.service.log.sqlite.driver_errors import driver_errors_wrapped
 from foretell.service.log.sqlite.lock import Lock, refuse_used_file
@@ -20,6 +21,7 @@ from foretell.service.log.sqlite.moving_file import FileSource, FileTarget
 from foretell.service.log.sqlite.restore import (
     back_up,
     check_copy,
+    make_scratch_folder,
     remove_staged,
     replace_database,
     stage_copy,
@@ -45,7 +47,7 @@ async def open_log(
             from foretell.service.log.postgres.log import PostgresLog
 
         return await PostgresLog.open(location, time_scale=time_scale)
-    path = _real_name(location)
+    path = _database_file(location)
     with driver_errors_wrapped(path):
         relaxed = durability == "relaxed"
         return SqliteLog(path, relaxed=relaxed, time_scale=time_scale, vfs=vfs, clock=clock)
@@ -62,13 +64,35 @@ def open_reader(location: str) -> Iterator[LogReader]:
             yield reader
         return
     path = _real_name(location)
-    with driver_errors_wrapped(path), open_sqlite_reader(path) as reader:
+    is_copy = kind_of_copy(path) is POSTGRES_COPY
+    opened = _open_copy(path) if is_copy else open_sqlite_reader(path)
+    with driver_errors_wrapped(path), opened as reader:
         yield reader
+
+
+@contextmanager
+def _open_copy(copy: str) -> Iterator[LogReader]:
+    """Open a reader of a copy of a log in PostgreSQL, by way of a database file next to it."""
+    with postgres_extra():
+        from foretell.service.log.postgres.copies import load_copy
+    try:
+        folder = make_scratch_folder(copy)
+    except OSError as error:
+        raise InvalidInput(
+            f"the copy {copy!r} is read by way of a database next to it, which cannot be made "
+            f"({error.strerror}): copy it to a folder that you can write to"
+        ) from None
+    with folder as place:
+        path = str(Path(place) / "copy.db")
+        with FileTarget(path) as target:
+            load_copy(copy, target)
+        with open_sqlite_reader(path) as reader:
+            yield reader
 
 
 def back_up_log(location: str, target: str) -> None:
     """Write a consistent copy of a log to a file; a server may be writing the log meanwhile."""
-    path = _real_name(location)
+    path = _database_file(location)
     with driver_errors_wrapped(path):
         try:
             if is_address(location):
@@ -109,7 +133,7 @@ def copy_log(source: str, target: str, advance: Callable[[int], None] = lambda _
     if is_address(source) or is_address(target):
         with postgres_extra():
             from foretell.service.log.postgres.moving_database import DatabaseSource, DatabaseTarget
-    path = _real_name(source)
+    path = _database_file(source)
     with (
         driver_errors_wrapped(path),
         DatabaseSource(source) if is_address(source) else FileSource(path) as here,
@@ -152,6 +176,17 @@ def postgres_extra() -> Iterator[None]:
             f"a log in PostgreSQL needs {error.name}, which is not installed: "
             f"install it with pip install 'foretell[postgres]'"
         ) from None
+
+
+def _database_file(location: str) -> str:
+    """Return the name of the file itself; refuse a copy that is no database."""
+    path = _real_name(location)
+    if not is_address(path) and kind_of_copy(path) is POSTGRES_COPY:
+        raise InvalidInput(
+            f"{path!r} is a copy of a log in PostgreSQL, which can be verified and restored: "
+            f"restore it to an empty database of PostgreSQL, and use that"
+        )
+    return path
 
 
 def _real_name(location: str) -> str:

@@ -24,6 +24,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from msgspec import Struct
 
 from foretell.errors import DamagedFile
+from foretell.protocol.fields import CopyKind
 from foretell.service.log.archives import ArchivedRange
 from foretell.service.log.sharing import FoldSharing
 from foretell.service.model.events import (
@@ -288,6 +289,10 @@ class Log(LogReader, Protocol):
 
     async def save_uses(self, uses: Mapping[str, int]) -> None:
         """Keep for some keys, by their ids, the moment at which each was last used."""
+
+    @property
+    def copy_kind(self) -> CopyKind:
+        """What a copy is that `backup` writes."""
 
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the log to a file, while it is used."""

@@ -15,8 +15,12 @@ from hashlib import blake2b
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from foretell.service.model.events import SecretMade, SecretWithdrawn
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from foretell.service.model.events import Record
 
 _FORM = struct.Struct(">BIIdQ")
 LAST_SECRET = 255
@@ -48,6 +52,14 @@ class Secrets(dict[int, bytes]):
     def changes(self) -> int:
         """How often a secret began or was withdrawn."""
         return len(self.since) + len(self.withdrawn)
+
+    def take(self, record: Record) -> None:
+        """Take in a record about the server: a secret may have been made or withdrawn."""
+        event = record.event
+        if isinstance(event, SecretMade):
+            self.begin(event.id, event.secret, max(record.seq, event.begins))
+        elif isinstance(event, SecretWithdrawn):
+            self.withdrawn.add(event.id)
 
     def begin(self, secret_id: int, secret: bytes, since: int) -> None:
         """Let a new secret sign from a seq on."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from foretell.errors import InvalidInput
 from foretell.protocol import KeyView, Scope
-from foretell.service.model.events import Author, KeyMade
+from foretell.service.model.events import Author, KeyMade, KeyRevoked, Record
 from foretell.service.model.timestamps import format_timestamp
 
 KEY_PREFIX = "ftk_"
@@ -91,6 +91,13 @@ class Keyring:
         """For each key, the moment of its last use."""
         self.unwritten: set[str] = set()
         """Keys whose last use the log does not know yet."""
+
+    def take(self, record: Record) -> None:
+        """Take in a record about the server: a key may have been made or revoked."""
+        if isinstance(record.event, KeyMade):
+            self.add(record.event, record.recorded_at)
+        elif isinstance(record.event, KeyRevoked):
+            self.revoke(record.event.id)
 
     def add(self, event: KeyMade, made_at: int) -> None:
         """Add a key that was made at a moment."""

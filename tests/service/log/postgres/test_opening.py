@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from foretell.errors import ForetellError, InvalidInput, MissingExtra
-from foretell.service.log.errors import LogClosed
+from foretell.service.log.errors import LogClosed, said_outside
 from foretell.service.log.open import open_log, open_reader
 from foretell.service.log.postgres import connection as connections
 from foretell.service.log.postgres.copies import TABLES
@@ -236,8 +236,20 @@ def test_what_a_server_refuses_is_said_in_one_line(
     with pytest.raises(ForetellError) as caught, connections.driver_errors_wrapped("postgresql://"):
         raise refusal
     assert "it says so" in str(caught.value)
+    assert "it says so" not in said_outside(caught.value)
+    assert "postgresql" not in said_outside(caught.value)
     assert advice in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_one_that_asks_over_the_network_is_not_told_of_the_database() -> None:
+    """The words at the start are for the operator; `opening` keeps what others may be told."""
+    with pytest.raises(LogClosed) as caught, open_reader("postgresql://me@127.0.0.1:1/log"):
+        pass
+    assert "me@127.0.0.1" in str(caught.value)
+    assert said_outside(caught.value) == "the database server cannot be reached"
+    full = connections.plain_reason(asyncpg.DiskFullError("x"))
+    assert full == "the disk of the database server is full"
 
 
 def test_the_speed_of_a_test_database_is_kept(empty: str) -> None:

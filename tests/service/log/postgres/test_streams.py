@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -95,7 +96,7 @@ def test_what_two_processes_claim_one_of_them_gets_and_both_answer_alike(dsn: st
 
 
 def test_a_seq_that_is_given_twice_is_an_error_and_no_claim_that_was_made_before(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
+    dsn: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def law() -> None:
         log = await PostgresLog.open(dsn)
@@ -104,8 +105,9 @@ def test_a_seq_that_is_given_twice_is_an_error_and_no_claim_that_was_made_before
             again = range(record.seq, record.seq + 1)
             monkeypatch.setattr(log.writer.own.stamps, "begin", lambda _: again)
             async with asyncio.timeout(20):
-                with pytest.raises(LogClosed, match=r"violates unique constraint .*events"):
+                with pytest.raises(LogClosed, match="the database cannot be used now"):
                     await log.append([feedback(1, 5 << 20, "e2")])
+            assert re.search(r"is closed: .* violates unique constraint .*events", caplog.text)
             monkeypatch.undo()
             await open_again(log)
             await accepted(log, feedback(1, 5 << 20, "e2"))

@@ -13,7 +13,7 @@ import asyncpg
 from foretell.errors import ForetellError, InvalidInput
 from foretell.service.database_address import FORM
 from foretell.service.database_address import without_password as shown
-from foretell.service.log.errors import LogClosed
+from foretell.service.log.errors import DatabaseFailed, DatabaseRefused, LogClosed
 from foretell.service.log.postgres.settings import read_settings, write_settings
 
 MIGRATIONS: Final = tuple(
@@ -118,7 +118,9 @@ def opening(dsn: str) -> Iterator[None]:
         with driver_errors_wrapped(dsn):
             yield
     except LogClosed as error:
-        raise LogClosed(f"{error}: check its address, and that the server runs") from error
+        raise LogClosed(
+            f"{error}: check its address, and that the server runs", error.outside
+        ) from error
     except ForetellError:
         raise
     except ValueError:  # it may quote a piece of the password
@@ -132,7 +134,7 @@ async def connect_again(dsn: str) -> Any:
     version = connection.get_server_version().major
     if version < OLDEST_SERVER:
         await connection.close()
-        raise InvalidInput(
+        raise DatabaseRefused(
             f"the server of {shown(dsn)} is PostgreSQL {version}: foretell needs "
             f"{OLDEST_SERVER} or newer"
         )
@@ -192,27 +194,46 @@ def driver_errors_wrapped(dsn: str) -> Iterator[None]:
     try:
         yield
     except asyncpg.InvalidAuthorizationSpecificationError as error:
-        raise InvalidInput(
+        raise DatabaseRefused(
             f"the server of {shown(dsn)} refuses the user ({said(error)}): "
             f"check the user and the password, and whom the server lets in"
         ) from None
     except asyncpg.InvalidCatalogNameError as error:
-        raise InvalidInput(
+        raise DatabaseRefused(
             f"cannot use the database {shown(dsn)} ({said(error)}): make it, or check its name"
         ) from None
     except asyncpg.ClientConfigurationError as error:
-        raise InvalidInput(f"the address {shown(dsn)} cannot be used: {error}") from None
+        raise DatabaseRefused(f"the address {shown(dsn)} cannot be used: {error}") from None
     except asyncpg.InsufficientPrivilegeError as error:
-        raise InvalidInput(
+        raise DatabaseRefused(
             f"the user of {shown(dsn)} may not make or use the log ({said(error)}): "
             f"let it connect to that database, and make a schema there"
         ) from None
     except PASSING as error:
-        raise LogClosed(f"the database {shown(dsn)} cannot be used now ({said(error)})") from error
+        raise LogClosed(
+            f"the database {shown(dsn)} cannot be used now ({said(error)})", plain_reason(error)
+        ) from error
     except asyncpg.PostgresError as error:
-        raise ForetellError(f"the database {shown(dsn)} cannot be used: {said(error)}") from error
+        raise DatabaseFailed(f"the database {shown(dsn)} cannot be used: {said(error)}") from error
 
 
 def said(error: BaseException) -> str:
     """Return what a server or a driver says, without the lines of details and hints below it."""
     return str(error).partition("\n")[0] or type(error).__name__
+
+
+def plain_reason(error: BaseException) -> str:
+    """Return why a database cannot be used, without an address and the words of the driver."""
+    return next((reason for kinds, reason in _REASONS if isinstance(error, kinds)), _UNKNOWN)
+
+
+_UNKNOWN = "the database cannot be used now"
+_REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((asyncpg.DiskFullError,), "the disk of the database server is full"),
+    ((asyncpg.TooManyConnectionsError,), "the database server takes no more connections"),
+    ((asyncpg.ReadOnlySQLTransactionError,), "the database server takes no writes"),
+    ((asyncpg.CannotConnectNowError,), "the database server is starting or stopping"),
+    ((asyncpg.AdminShutdownError, asyncpg.CrashShutdownError), "the database server has stopped"),
+    ((TimeoutError, asyncpg.QueryCanceledError), "the database server does not answer in time"),
+    (AWAY, "the database server cannot be reached"),
+)

@@ -18,17 +18,27 @@ import msgspec
 
 from foretell.errors import DamagedFile, InvalidInput
 from foretell.files import write_whole
+from foretell.protocol.fields import POSTGRES_COPY
+from foretell.service.log.moving import (
+    MOVED_TABLES,
+    LogTarget,
+    MovedTable,
+    Row,
+    refuse_other_kind,
+)
 from foretell.service.log.postgres.check import Checking
 from foretell.service.log.postgres.connection import (
     check_schema,
     close_connection,
     connect,
     driver_errors_wrapped,
+    prepare,
 )
 from foretell.service.log.postgres.rows import COLUMNS, row_of
 from foretell.service.log.postgres.streams import read_streams
 from foretell.service.log.protocol import refuse_unusable
 from foretell.service.log.record import record_of
+from foretell.service.log.stream_row import StreamRow
 
 TABLES = {
     "streams": "stream, slot, head, first, last, records, link, claims, sealed, checksum, host",
@@ -46,6 +56,7 @@ TABLES = {
 ROWS_PER_BLOCK = 1000
 _LENGTH = struct.Struct(">I")
 _KIND = "foretell copy 1"
+_RANKS = MovedTable("ranks", ("campaign", "seq"), ("rank",))
 
 
 def back_up(dsn: str, target: str) -> None:
@@ -86,8 +97,22 @@ async def _open_cursor(connection: Any, sql: str) -> Any:
     return await connection.cursor(sql)
 
 
-def _read(copy: str) -> Iterator[Any]:
-    """Return the blocks of a copy; raise `DamagedFile` for what is none."""
+def read_copy(copy: str) -> tuple[float | None, Iterator[tuple[str, list[Any]]]]:
+    """Return the speed of a copy's clock and its rows, table by table.
+
+    Raises `DamagedFile`, before there is any row, for what is no copy or not whole.
+    """
+    refuse_other_kind(copy, POSTGRES_COPY)
+    for _ in _blocks(copy):
+        pass  # at the end its digest is compared
+    blocks = _blocks(copy)
+    kind, scale = next(blocks, (None, None))
+    if kind != _KIND:
+        raise _no_copy(copy)
+    return scale, blocks
+
+
+def _blocks(copy: str) -> Iterator[Any]:
     digest = hashlib.blake2b(digest_size=16)
     try:
         with Path(copy).open("rb") as file:
@@ -99,19 +124,27 @@ def _read(copy: str) -> Iterator[Any]:
                 return
     except (OSError, struct.error, msgspec.MsgspecError):
         pass
-    raise DamagedFile(f"{copy!r} is no copy of a log in PostgreSQL, or is damaged")
+    raise _no_copy(copy)
+
+
+def _no_copy(copy: str) -> DamagedFile:
+    return DamagedFile(f"{copy!r} is no copy of a log in PostgreSQL, or is damaged")
 
 
 def put_in_place(dsn: str, copy: str, own: int | None = None) -> None:
-    """Replace all that a log holds by a copy, once that is checked; only `own` may be open."""
+    """Replace all that a log holds by a copy, once that is checked; only `own` may be open.
+
+    In a database without a log, one is made.
+    """
+    scale, blocks = read_copy(copy)
     with asyncio.Runner() as runner, driver_errors_wrapped(dsn):
         connection = runner.run(connect(dsn))
         try:
-            settings = runner.run(check_schema(connection, dsn))
             transaction = connection.transaction()
             runner.run(transaction.start())
             try:
-                runner.run(_replace(connection, copy, own, settings.get("time_scale")))
+                runner.run(_prepare_log(connection, dsn, copy, scale))
+                runner.run(_replace(connection, copy, own, blocks))
                 found = Checking(runner, connection).run()
                 refuse_unusable(found, runner.run(_about_server(connection)))
             except BaseException:
@@ -122,21 +155,26 @@ def put_in_place(dsn: str, copy: str, own: int | None = None) -> None:
             runner.run(close_connection(connection))
 
 
-async def _replace(connection: Any, copy: str, own: int | None, scale: float | None) -> None:
+async def _prepare_log(connection: Any, dsn: str, copy: str, scale: float | None) -> None:
+    """Make a log where there is none; refuse one whose clock has another speed than the copy's."""
+    if not await connection.fetchval("SELECT to_regclass('foretell.meta') IS NOT NULL"):
+        await prepare(connection, dsn)
+    settings = await check_schema(connection, dsn)
+    if settings.get("time_scale") != scale:
+        raise InvalidInput(
+            f"the copy {copy!r} runs at another speed of the clock than the log: "
+            f"restore it to a database of its own, which was served once at the speed of the copy"
+        )
+
+
+async def _replace(
+    connection: Any, copy: str, own: int | None, blocks: Iterator[tuple[str, list[Any]]]
+) -> None:
     await connection.execute("LOCK TABLE foretell.streams IN EXCLUSIVE MODE")
     others = [one for one in await read_streams(connection, "NOT sealed") if one.stream != own]
     if others:
         raise InvalidInput(
             f"{len(others)} other deciders write this log: stop them, and then restore the copy"
-        )
-    blocks = _read(copy)
-    kind, copied_scale = next(blocks)
-    if kind != _KIND:
-        raise DamagedFile(f"{copy!r} is no copy of a log in PostgreSQL, or is damaged")
-    if copied_scale != scale:
-        raise InvalidInput(
-            f"the copy {copy!r} runs at another speed of the clock than the log: "
-            f"restore it to a database of its own"
         )
     replaced = [f"foretell.{table}" for table in (*TABLES, "live_states")]
     # nothing of the log before may be added: this server may be keeping its ranks or states now
@@ -171,3 +209,34 @@ async def _about_server(connection: Any) -> list[Any]:
         f"SELECT {COLUMNS} FROM foretell.events WHERE campaign = 0 AND decision = 0 ORDER BY seq"
     )
     return [record_of(row_of(row)) for row in rows]
+
+
+def load_copy(copy: str, target: LogTarget) -> None:
+    """Fill a database without a log with the rows of a copy, so that they can be checked there."""
+    scale, blocks = read_copy(copy)
+    target.begin({} if scale is None else {"time_scale": scale})
+    tables = {table.name: table for table in MOVED_TABLES}
+    others: dict[str, list[Row]] = {"streams": [], "ranks": [], "archives": []}
+    for name, rows in blocks:
+        if name in tables:
+            target.change(tables[name], [tuple(row) for row in rows], [])
+        else:
+            others[name] += [tuple(row) for row in rows]
+        if others["archives"]:
+            raise InvalidInput(
+                f"a part of the log of which {copy!r} is a copy is archived, so it is checked in "
+                f"PostgreSQL alone: restore it to an empty database, and verify that"
+            )
+    streams = sorted((StreamRow(*row[:9]), *row[9:]) for row in others["streams"])
+    for stream, checksum, _ in streams:
+        if stream.checksum() != checksum:
+            raise DamagedFile(
+                f"{copy!r} is damaged: the end of its stream {stream.stream} is wrong"
+            )
+    if streams:
+        target.complete([(stream._replace(sealed=True), host) for stream, _, host in streams])
+    for campaign, seq, rank in others["ranks"]:
+        if target.page(_RANKS, (campaign, seq - 1), (campaign, seq)) != [(campaign, seq, rank)]:
+            raise DamagedFile(
+                f"{copy!r} is damaged: the rank of decision {seq} of campaign {campaign} is wrong"
+            )

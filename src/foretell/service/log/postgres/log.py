@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any, Self, cast
 
+from foretell.protocol.fields import POSTGRES_COPY, CopyKind
 from foretell.service.database_address import without_password
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.moving import refuse_moved, refuse_unfinished
@@ -227,6 +228,11 @@ class PostgresLog(PostgresReader):
     async def save_uses(self, uses: Mapping[str, int]) -> None:
         """Keep for some keys the moment at which each was last used."""
         await side_tables.save_uses(self._pool, uses)
+
+    @property
+    def copy_kind(self) -> CopyKind:
+        """What a copy is that `backup` writes."""
+        return POSTGRES_COPY
 
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the log to a file, while it is used."""

@@ -14,8 +14,8 @@ from time import perf_counter
 from typing import Any
 
 from foretell.errors import ForetellError
-from foretell.service.log.errors import LogClosed
-from foretell.service.log.postgres.connection import PASSING, said
+from foretell.service.log.errors import LogClosed, said_outside
+from foretell.service.log.postgres.connection import PASSING, plain_reason, said
 from foretell.service.log.postgres.own_stream import OwnStream, Sealed
 from foretell.service.log.postgres.settings import StreamTiming
 from foretell.service.log.protocol import Draft
@@ -197,22 +197,24 @@ class StreamWriter:
             self._serve_again()
 
     async def _lose_contact(self, error: BaseException) -> None:
-        reason = said(error)
-        known = isinstance(error, ForetellError)
-        self._lose(reason if known else f"the database cannot be used now ({reason})")
+        if isinstance(error, ForetellError):
+            self._lose(said_outside(error), said(error))
+        else:
+            plain = plain_reason(error)
+            self._lose(plain, f"{plain} ({said(error)})")
         await asyncio.sleep(RETRY_SECONDS)
 
-    def _lose(self, reason: str) -> None:
+    def _lose(self, reason: str, details: str = "") -> None:
         """Refuse everything, and read nothing that others write, until there is contact again."""
         if self._reads_on:
             self._lost, self._reads_on = self.own.contact, False
-        self._fail(reason)
+        self._fail(reason, details)
         self.own.drop_connection()
 
-    def _fail(self, reason: str) -> None:
-        """Refuse everything until the log can be written again."""
+    def _fail(self, reason: str, details: str = "") -> None:
+        """Refuse everything until the log can be written again; details are for its operator."""
         if self.closed is None:
-            logger.error("the log is closed: %s", reason)
+            logger.error("the log is closed: %s", details or reason)
         self.closed = reason
         self.own.stamps.settle_all()
         if self._opening is not None:

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import apsw
 
+from foretell.protocol.fields import SQLITE_COPY, CopyKind
 from foretell.service.log.clock import Clock
 from foretell.service.log.errors import LogClosed
 from foretell.service.log.moving import refuse_unfinished
@@ -164,6 +165,11 @@ class SqliteLog(SqliteReader):
     async def save_uses(self, uses: Mapping[str, int]) -> None:
         """Keep for some keys the moment at which each was last used."""
         await self._database.submit(work=partial(side_tables.save_uses, uses))
+
+    @property
+    def copy_kind(self) -> CopyKind:
+        """What a copy is that `backup` writes."""
+        return SQLITE_COPY
 
     async def backup(self, target: str) -> None:
         """Write a consistent copy of the log to a file, while it is used."""

@@ -15,7 +15,9 @@ import apsw
 
 from foretell.errors import ForetellError, InvalidInput
 from foretell.files import sync
+from foretell.protocol.fields import SQLITE_COPY
 from foretell.service.log.errors import FULL, READ_ONLY, SHORT
+from foretell.service.log.moving import refuse_other_kind
 from foretell.service.log.protocol import refuse_unusable
 from foretell.service.log.record import record_of
 from foretell.service.log.sqlite.check import check_database
@@ -70,6 +72,7 @@ logger = logging.getLogger("foretell.service")
 
 def check_copy(copy: str) -> None:
     """Refuse a copy that is damaged, or with which nobody could use the service."""
+    refuse_other_kind(copy, SQLITE_COPY)
     found = check_database(copy)
     refuse_unusable(found, [] if found.damage else _about_server(copy))
 
