@@ -25,6 +25,7 @@ from foretell.service.reports.campaign_copy import CampaignCopy, StatusChange
 from foretell.service.reports.changes import signal_changes
 from foretell.service.reports.delays import delay_report
 from foretell.service.reports.history import decision_history, server_record_view
+from foretell.service.reports.open_decisions import MadeBetween, open_decisions
 from foretell.service.reports.periods import EVERYTHING, Asked
 from foretell.service.reports.series import timeseries
 from foretell.service.reports.signals import signal_table
@@ -49,6 +50,8 @@ class AllReports:
     signals: protocol.SignalTable
     delays: protocol.DelayReport
     changes: protocol.SignalChanges
+    made: list[MadeBetween]
+    """Its decisions by when they were made, open and settled."""
 
     @classmethod
     def of(cls, copy: CampaignCopy, asked: Asked) -> AllReports:
@@ -60,6 +63,7 @@ class AllReports:
             _signal_table(copy, asked),
             _delay_report(copy),
             signal_changes(copy),
+            open_decisions(copy),
         )
 
 

@@ -18,7 +18,6 @@ from foretell.service.model.live_policies import campaign_spec
 from foretell.service.reports.words import span
 from foretell.service.ui import answers, charts, tables
 from foretell.service.ui.fleet_page import csv_response
-from foretell.service.ui.open_decisions import open_by_age
 from foretell.service.ui.statuses import shown, shown_verdict
 from foretell.service.ui.tables import Numbers, shown_cell
 from foretell.service.ui.visit import Visit
@@ -60,6 +59,7 @@ class PageReports(AllReports):
             tables.signal_numbers(self.signals, periods),
             tables.validity_numbers(self.validity),
             tables.delay_numbers(self.delays),
+            tables.open_numbers(self.made),
             tables.pending_numbers(self.report),
             tables.uplift_numbers(self.series),
             tables.evaluation_numbers(self.evaluations),
@@ -126,7 +126,6 @@ def _context(found: PageReports) -> dict[str, Any]:
         "signal_value_answer": answers.signal_value_answer(view, using, asked=_is_asked(found)),
         "cells": _cells(found.validity),
         "shown_signals": [one for one in view.signals if one != "none"] or view.signals,
-        "ages": open_by_age(found.series, view.reward_window),
         "period": span(found.series.width),
         "traffic_chart": charts.traffic_chart(found.series, found.changes),
         "signal_charts": charts.signal_charts(
