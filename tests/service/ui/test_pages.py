@@ -233,6 +233,46 @@ def test_while_the_log_is_closed_every_page_says_so_and_shows_what_was_known(
     assert "The log is closed" not in served.get("/ui/operations").text
 
 
+def test_while_nothing_can_be_read_a_page_tries_again_and_operations_is_shown(
+    served: Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = "the database does not answer"
+    monkeypatch.setattr(MemoryLog, "outdated", property(lambda _log: away))
+    for path in ("/ui", "/ui/campaigns/hero"):
+        answer = served.get(path)
+        assert answer.status_code == 503
+        assert "/ui/static/retry.js" in answer.text
+        assert '<noscript><meta http-equiv="refresh"' in answer.text
+        assert "this page opens by itself" in words(answer.text)
+        assert "The log is closed" in words(answer.text)
+        assert "What is shown" not in words(answer.text)
+        assert 'id="live"' not in answer.text
+    for headers in ({}, {"X-Refresh": "1"}):
+        operations = served.client.get("/ui/operations", headers=headers)
+        assert operations.status_code == 200
+        assert away in operations.text
+        assert "The keys cannot be listed" in words(operations.text)
+        assert "What is shown is what was known before" in words(operations.text)
+    refused = served.client.post(
+        "/ui/campaigns/hero/change/pause", data={"token": served.token("/ui/operations")}
+    )
+    assert refused.status_code == 503
+    assert "retry.js" not in refused.text, "a form is not sent again"
+    monkeypatch.undo()
+    assert "Who may do what?" in words(served.get("/ui/operations").text)
+    assert served.get("/ui").status_code == 200
+
+
+def test_a_page_with_a_form_notices_that_the_server_is_away(served: Dashboard) -> None:
+    for path in ("/ui/new-campaign", "/ui/campaigns/hero/new-action"):
+        page = served.get(path)
+        assert "/ui/static/forms.js" in page.text
+        assert "What you typed is kept on this page" in words(page.text)
+    assert "forms.js" not in served.get("/ui").text
+    assert served.get("/ui/static/forms.js").status_code == 200
+    assert served.get("/ui/static/retry.js").status_code == 200
+
+
 def test_a_test_database_says_so_on_every_page() -> None:
     with start_blocking_portal() as portal:
         fast = Dashboard(portal, MemoryLog(Clock(scale=250.0)))

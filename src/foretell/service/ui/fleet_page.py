@@ -10,6 +10,7 @@ from foretell.errors import ForetellError
 from foretell.pages import render
 from foretell.service.engine.turns import in_thread
 from foretell.service.http.responses import Response
+from foretell.service.log.errors import LogClosed
 from foretell.service.ui.answers import best_actions, fleet_answer
 from foretell.service.ui.formats import count, interval
 from foretell.service.ui.statuses import needs_somebody, shown, urgency
@@ -45,6 +46,8 @@ async def _row(visit: Visit, view: protocol.CampaignView) -> dict[str, Any]:
     try:
         report = await visit.engine.report(view.name)
         series = await visit.engine.timeseries(view.name)
+    except LogClosed:
+        raise  # nothing is wrong with the campaign
     except ForetellError as error:
         return {
             "name": view.name,

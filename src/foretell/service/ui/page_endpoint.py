@@ -15,7 +15,13 @@ from foretell.service.http.bodies import ClientDisconnected, HeaderMap, check_me
 from foretell.service.http.endpoint import CLIENT_GONE
 from foretell.service.http.problems import problem_of
 from foretell.service.http.responses import Response, request_id, send_response
-from foretell.service.model.errors import Forbidden, RequestProblem, Unauthorized, WrongMethod
+from foretell.service.model.errors import (
+    Forbidden,
+    LogUnavailable,
+    RequestProblem,
+    Unauthorized,
+    WrongMethod,
+)
 from foretell.service.model.keys import Caller
 from foretell.service.model.sessions import form_token
 from foretell.service.ui.site import Site
@@ -123,8 +129,10 @@ class PageEndpoint:
     def _refusal(self, visit: Visit, error: Exception) -> Response:
         """Return the page that says what went wrong."""
         problem: RequestProblem = problem_of(error, self.name, request_id(visit.scope))
-        main = render("problem.html", problem=problem, signed_in=visit.caller is not None)
-        return visit.page(problem.title, main, problem.status)
+        asked = visit.scope["method"] != "POST"  # what was sent is not sent again
+        passes, signed_in = asked and isinstance(problem, LogUnavailable), visit.caller is not None
+        main = render("problem.html", problem=problem, signed_in=signed_in, passes=passes)
+        return visit.page(problem.title, main, problem.status, passes=passes)
 
 
 def _is_of_session(token: str, session: str) -> bool:

@@ -81,16 +81,25 @@ class Visit(NamedTuple):
         status: int = 200,
         here: str = "",
         headers: tuple[tuple[bytes, bytes], ...] = (),
+        *,
+        forms: bool = False,
+        passes: bool = False,
     ) -> Response:
-        """Return a page around what it has to say; `here` is its part of the site."""
-        runtime = self.engine.runtime
+        """Return a page around what it has to say; `here` is its part of the site.
+
+        A page with `forms` says when the server is away, and one about a problem that `passes`
+        opens itself again when it has.
+        """
+        runtime, live = self.engine.runtime, here in {"campaigns", "operations"}
         text = render(
             "frame.html",
             title=title,
             main=main,
             here=here,
-            live=here in {"campaigns", "operations"},
-            banners=banners(self.engine),
+            live=live,
+            forms=forms and self.caller is not None,
+            passes=passes,
+            banners=banners(self.engine, shows=live),
             head=runtime.log.head(),
             caller=self.caller,
             may_change=self.may_change,
@@ -120,7 +129,8 @@ class Visit(NamedTuple):
     ) -> Response:
         """Return a page with a form, which holds the token of this session."""
         token = form_token(self.session) if self.session else ""
-        return self.page(title, render(template, token=token, **values), status, here, headers)
+        main = render(template, token=token, **values)
+        return self.page(title, main, status, here, headers, forms=True)
 
 
 PageHandler = Callable[[Visit], Awaitable[Response]]
