@@ -11,7 +11,12 @@ import numpy as np
 
 from foretell import protocol
 from foretell.service.engine.fold import REPORT_SECONDS, Fold
-from foretell.service.engine.record_pages import latest_decisions, record_page, record_views
+from foretell.service.engine.record_pages import (
+    latest_changes,
+    latest_decisions,
+    record_page,
+    record_views,
+)
 from foretell.service.engine.replay import configurations_of
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.turns import in_thread
@@ -173,6 +178,12 @@ class Queries:
     async def latest_decisions(self, name: str, count: int) -> list[protocol.RecordView]:
         """Return the last decisions that were folded, the newest first."""
         return await latest_decisions(self.runtime, self.runtime.find(name), count)
+
+    async def latest_changes(self, name: str, count: int) -> list[protocol.RecordView]:
+        """Return the last changes of a campaign's configuration, the newest first."""
+        active = self.runtime.find(name)
+        await self._wait_for_others()
+        return await latest_changes(self.runtime, active, count)
 
     async def server_page(self, after: int = 0, limit: int = 100) -> protocol.RecordPage:
         """Return records about the server itself after a record: its keys and secrets."""

@@ -70,8 +70,21 @@ async def _row(visit: Visit, view: protocol.CampaignView) -> dict[str, Any]:
         "best": rated[0] if rated else None,
         "best_index": names.index(rated[0].action) if rated else 0,
         "uplift_interval": interval(report.uplift),
+        "uplift_note": _uplift_note(report),
         "lamps": _lamps(report),
     }
+
+
+def _uplift_note(report: protocol.CampaignReport) -> str:
+    """Return how sure the uplift is; numbers that are known to be wrong are sure of nothing."""
+    found = report.uplift
+    if found is None:
+        return ""
+    if report.status == "rewards stopped":
+        return "too low: rewards have stopped"
+    if found.low > 0.0:
+        return "sure"
+    return "the holdout earns more" if found.high < 0.0 else "may be chance"
 
 
 def _pace(series: protocol.Timeseries) -> str:

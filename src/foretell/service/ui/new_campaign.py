@@ -99,10 +99,20 @@ def first_steps(body: protocol.NewCampaign) -> list[tuple[str, str]]:
     if body.holdout:
         steps.append(
             (
-                "Always",
+                "Holdout, always",
                 (
                     f"{percent(body.holdout)} of the decisions are drawn evenly, so that you see "
                     f"what would be earned without a policy."
+                ),
+            )
+        )
+    if body.explore:
+        steps.append(
+            (
+                "Exploration, always",
+                (
+                    f"{percent(body.explore)} more are drawn evenly, so that every action keeps a "
+                    f"chance, and other policies can be tried on the log."
                 ),
             )
         )

@@ -26,7 +26,14 @@ from foretell.service.model.keys import Caller
 from foretell.service.model.sessions import form_token
 from foretell.service.ui.site import Site
 from foretell.service.ui.unsent_forms import send_again, sign_in_again
-from foretell.service.ui.visit import PageHandler, Visit, is_from_here, redirect, session_of
+from foretell.service.ui.visit import (
+    PageHandler,
+    Visit,
+    came_from,
+    is_from_here,
+    redirect,
+    session_of,
+)
 
 FORM = b"application/x-www-form-urlencoded"
 SIGN_IN = "/ui/sign-in"
@@ -131,7 +138,13 @@ class PageEndpoint:
         problem: RequestProblem = problem_of(error, self.name, request_id(visit.scope))
         asked = visit.scope["method"] != "POST"  # what was sent is not sent again
         passes, signed_in = asked and isinstance(problem, LogUnavailable), visit.caller is not None
-        main = render("problem.html", problem=problem, signed_in=signed_in, passes=passes)
+        main = render(
+            "problem.html",
+            problem=problem,
+            signed_in=signed_in,
+            passes=passes,
+            back=came_from(dict(visit.scope["headers"]), visit.scope["path"]),
+        )
         return visit.page(problem.title, main, problem.status, passes=passes)
 
 

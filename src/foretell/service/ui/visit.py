@@ -156,6 +156,14 @@ def session_of(headers: Mapping[bytes, bytes]) -> str:
     return cookies[COOKIE].value if COOKIE in cookies else ""
 
 
+def came_from(headers: Mapping[bytes, bytes], here: str) -> str | None:
+    """Return the page of this site from which a browser came to another; None: it does not say."""
+    came = urlsplit(headers.get(b"referer", b"").decode("latin-1"))
+    own = came.netloc == headers.get(b"host", b"").decode("latin-1")
+    inside = came.path == "/ui" or came.path.startswith("/ui/")
+    return came.path if own and inside and came.path not in {here, "/ui/sign-in"} else None
+
+
 def is_from_here(headers: Mapping[bytes, bytes]) -> bool | None:
     """Return whether a form was sent by a page of this site; None: the browser does not say."""
     site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")

@@ -127,7 +127,8 @@ async def _replace(connection: Any, copy: str, own: int | None, scale: float | N
     others = [one for one in await read_streams(connection, "NOT sealed") if one.stream != own]
     if others:
         raise InvalidInput(
-            f"{len(others)} other deciders write this log: stop them, and then restore the copy"
+            f"{len(others)} other {'server writes' if len(others) == 1 else 'servers write'} this "
+            f"log: stop {'it' if len(others) == 1 else 'them'}, and then restore the copy"
         )
     blocks = _read(copy)
     kind, copied_scale = next(blocks)
