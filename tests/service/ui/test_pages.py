@@ -145,7 +145,7 @@ IN_UNITS = (
     ({"actions": "books\na b"}, "action 2 must be a name of at most 100 letters"),
     (
         {"actions": "a b\nc d\ne f\ng h"},
-        ("choose another name; so are action 2 'c d', action 3 'e f' and 1 more"),
+        ("choose another name; the same holds for action 2 'c d', action 3 'e f' and 1 more"),
     ),
 )
 """What is typed, and what is said of it: not in seconds, and not in shares."""
@@ -435,7 +435,7 @@ def test_what_will_be_made_is_named_in_full(dashboard: Dashboard) -> None:
     dashboard.sign_in()
     shown = words(dashboard.post("/ui/new-campaign", **FORM).text)
     assert "among 2 actions (puzzles and books), learns from click and wishlist within" in shown
-    assert "Exploration, always 2\N{NO-BREAK SPACE}% more are drawn evenly" in shown
+    assert "Exploration, always 2\N{NO-BREAK SPACE}% of the decisions are drawn evenly too" in shown
     many = "\n".join(f"a{number}" for number in range(20))
     shown = words(dashboard.post("/ui/new-campaign", **FORM | {"actions": many}).text)
     assert "a11 and 8 more)" in shown

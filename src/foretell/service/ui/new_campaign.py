@@ -111,8 +111,8 @@ def first_steps(body: protocol.NewCampaign) -> list[tuple[str, str]]:
             (
                 "Exploration, always",
                 (
-                    f"{percent(body.explore)} more are drawn evenly, so that every action keeps a "
-                    f"chance, and other policies can be tried on the log."
+                    f"{percent(body.explore)} of the decisions are drawn evenly too, so that every "
+                    f"action keeps a chance, and other policies can be tried on the log."
                 ),
             )
         )

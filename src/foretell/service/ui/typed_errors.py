@@ -36,7 +36,8 @@ def typed_errors(errors: Sequence[FieldError], form: Mapping[str, str]) -> dict[
             found[name].append(_in_units(name, one.detail, form))
     for name, wrong in in_lines.items():
         found[name].insert(0, _lines(name, wrong, form))
-    return {name: "; ".join(dict.fromkeys(said)) for name, said in found.items()}
+    order = [*form, *found]
+    return {name: "; ".join(dict.fromkeys(found[name])) for name in sorted(found, key=order.index)}
 
 
 def _lines(name: str, wrong: list[FieldError], form: Mapping[str, str]) -> str:
@@ -50,7 +51,7 @@ def _lines(name: str, wrong: list[FieldError], form: Mapping[str, str]) -> str:
         return said
     more = len(others) - (MOST_NAMED - 1)
     named = others if more <= 0 else [*others[: MOST_NAMED - 1], f"{more} more"]
-    return f"{said}; so {'is' if len(others) == 1 else 'are'} {all_of(named)}"
+    return f"{said}; the same holds for {all_of(named)}"
 
 
 def _in_units(name: str, detail: str, form: Mapping[str, str]) -> str:
