@@ -24,7 +24,7 @@ TEXTS = [
 LONGEST_FILE = 400
 LONGEST_SOURCE = 380
 MEDIAN_FILE = 110
-MOST_FILES = 518
+MOST_FILES = 521
 """About 210 were planned. There are more because a file holds one idea: the service has grown by
 limits, budgets, evaluations, reports, corrected silence, a dashboard and tables of large campaigns,
 and none of them was put into the file of another. A file that needs room under this limit takes the

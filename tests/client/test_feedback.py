@@ -284,4 +284,4 @@ def test_closing_says_what_is_lost(
     client = make(service.url)
     client.reward("d", 1.0)
     client.close(timeout=0.05)
-    assert "1 events are lost, as there is no outbox file" in caplog.text
+    assert "1 event is lost, as there is no outbox file" in caplog.text

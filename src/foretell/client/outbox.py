@@ -157,10 +157,12 @@ class Outbox:
 
     def what_remains(self) -> str:
         """Return, in words, what happens to waiting events when the process ends."""
-        fate = (
-            "are lost, as there is no outbox file" if self._path is None else "stay in the outbox"
-        )
-        return f"{self.count()} events {fate}"
+        count = self.count()
+        one = count == 1
+        fate = f"{'is' if one else 'are'} lost, as there is no outbox file"
+        if self._path is not None:
+            fate = f"{'stays' if one else 'stay'} in the outbox"
+        return f"{count} {'event' if one else 'events'} {fate}"
 
     def close(self) -> None:
         """Close the file; what waits stays in it."""

@@ -39,7 +39,7 @@ def is_404(served: Served, decision_id: str) -> bool:
             ask()
             found.append(False)
         except NotFound as error:
-            found.append(error.status == 404 and "withdrawn with its secret" in str(error))
+            found.append(error.status == 404 and "one that was withdrawn" in str(error))
     (receipt,) = served.batch([{"decision_id": decision_id, "value": 1.0}])
     found.append(receipt.status == "rejected")
     assert len(set(found)) == 1, found

@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import re
+from typing import Any
 from urllib.parse import unquote
 
+import msgspec
 import pytest
 from anyio.from_thread import start_blocking_portal
 
 from foretell import protocol
 from foretell.service.log.clock import Clock
 from foretell.service.log.memory import MemoryLog
+from foretell.service.reports.validity import validity_report
+from foretell.service.ui import campaign_page
 from foretell.service.ui.answers import signal_value_answer
 from foretell.service.ui.formats import FILTERS
 from tests.service.ui.dashboard import CAMPAIGN, Dashboard, wait_until, words
@@ -70,13 +74,10 @@ def test_names_of_users_cannot_become_markup(dashboard: Dashboard) -> None:
 
 
 REFUSED = (
-    ({"reward_window": "12", "reward_window_unit": "minutes"}, {"reward_window": 720.0}),
     ({"actions": "puzzles"}, {"actions": ["puzzles"]}),
     ({"name": "a b"}, {"name": "a b"}),
-    ({"holdout": "120"}, {"holdout": 1.2}),
     ({"policy": "oracle-ucb"}, {"policy": "oracle-ucb"}),
     ({"policy": "nsd-adaptiv"}, {"policy": "nsd-adaptiv"}),
-    ({"signal_window": "soon"}, {"signal_window": "soon"}),
 )
 """What is typed into the wizard, and the same as a body of the API."""
 SOUND = {
@@ -98,6 +99,82 @@ def test_the_wizard_refuses_what_the_api_refuses_in_its_words(dashboard: Dashboa
         assert answer.status_code == refused["status"] == 422
         for one in refused["errors"]:
             assert one["detail"] in words(answer.text)
+
+
+IN_UNITS = (
+    (
+        {"signal_window": "-1"},
+        (
+            "signal_window must be a number of hours above 0 and at most "
+            "87,840, got -1: send a larger one"
+        ),
+    ),
+    (
+        {"signal_window": "soon"},
+        (
+            "signal_window must be a number of hours above 0 and at most "
+            "87,840, got 'soon': send a number"
+        ),
+    ),
+    (
+        {"reward_window": "1e308"},
+        (
+            "reward_window must be a number of days above 0 and at most "
+            "3,660, got 1e308: send a smaller one"
+        ),
+    ),
+    (
+        {"reward_window": "12", "reward_window_unit": "minutes"},
+        ("as a reward waits for its signal, got 12 minutes and 1 hours: change one of them"),
+    ),
+    (
+        {"holdout": "150"},
+        (
+            "holdout must be a number of per cent of at least 0 and at most 100, "
+            "got 150: send a smaller one"
+        ),
+    ),
+    ({"explore": "x"}, "got 'x': send a number"),
+    (
+        {"holdout": "60", "explore": "70"},
+        (
+            "explore and holdout must be at most 100 per cent "
+            "together, got 70 and 60: lower one of them"
+        ),
+    ),
+    ({"actions": "books\na b"}, "action 2 must be a name of at most 100 letters"),
+    (
+        {"actions": "a b\nc d\ne f\ng h"},
+        ("choose another name; the same holds for action 2 'c d', action 3 'e f' and 1 more"),
+    ),
+)
+"""What is typed, and what is said of it: not in seconds, and not in shares."""
+
+
+def test_the_wizard_speaks_of_what_was_typed_in_its_unit(dashboard: Dashboard) -> None:
+    dashboard.sign_in()
+    for typed, said in IN_UNITS:
+        answer = dashboard.post("/ui/new-campaign", **FORM | typed)
+        assert answer.status_code == 422
+        shown = words(answer.text)
+        assert said in shown
+        assert "[" not in shown
+        assert "The API counts" not in shown
+
+
+def test_the_wizard_says_nothing_that_only_follows_from_another_error(
+    dashboard: Dashboard,
+) -> None:
+    dashboard.sign_in()
+    wrong = {"signals": "klick größe\nnone\nclick\nclick", "signal_window": "-1"}
+    shown = words(
+        dashboard.post("/ui/new-campaign", **FORM | wrong | {"reward_window": "0,01"}).text
+    )
+    assert "signal 1 must be a name" in shown
+    assert "got it after 'klick größe'" in shown
+    assert "got 'click' twice" in shown
+    assert "needs at least 2 signals" not in shown
+    assert "reward_window must" not in shown
 
 
 def test_the_wizard_keeps_all_that_was_typed_where_something_is_wrong(
@@ -183,7 +260,8 @@ def test_a_refit_is_shown_as_the_campaign_says_it(served: Dashboard) -> None:
     active.refitting, active.refit_share = True, 0.4
     refit = served.api("GET", "/campaigns/hero")["refit"]
     page = served.get("/ui/campaigns/hero").text
-    assert words(page).count(FILTERS["percent"](refit["progress"])) == 2, "words and bar, no more"
+    lead = page.partition('id="lead"')[2].partition('id="keys"')[0]
+    assert words(lead).count(FILTERS["percent"](refit["progress"])) == 2, "words and bar, no more"
     assert '<progress aria-label="Part of the log that the new policy has read"' in page
     active.refitting, active.refit_failure = False, "the log was closed"
     served.post("/ui/campaigns/hero/change/pause")  # else the page is shown that was just made
@@ -233,6 +311,46 @@ def test_while_the_log_is_closed_every_page_says_so_and_shows_what_was_known(
     assert "The log is closed" not in served.get("/ui/operations").text
 
 
+def test_while_nothing_can_be_read_a_page_tries_again_and_operations_is_shown(
+    served: Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = "the database does not answer"
+    monkeypatch.setattr(MemoryLog, "outdated", property(lambda _log: away))
+    for path in ("/ui", "/ui/campaigns/hero"):
+        answer = served.get(path)
+        assert answer.status_code == 503
+        assert "/ui/static/retry.js" in answer.text
+        assert '<noscript><meta http-equiv="refresh"' in answer.text
+        assert "this page opens by itself" in words(answer.text)
+        assert "The log is closed" in words(answer.text)
+        assert "What is shown" not in words(answer.text)
+        assert 'id="live"' not in answer.text
+    for headers in ({}, {"X-Refresh": "1"}):
+        operations = served.client.get("/ui/operations", headers=headers)
+        assert operations.status_code == 200
+        assert away in operations.text
+        assert "The keys cannot be listed" in words(operations.text)
+        assert "What is shown is what was known before" in words(operations.text)
+    refused = served.client.post(
+        "/ui/campaigns/hero/change/pause", data={"token": served.token("/ui/operations")}
+    )
+    assert refused.status_code == 503
+    assert "retry.js" not in refused.text, "a form is not sent again"
+    monkeypatch.undo()
+    assert "Who may do what?" in words(served.get("/ui/operations").text)
+    assert served.get("/ui").status_code == 200
+
+
+def test_a_page_with_a_form_notices_that_the_server_is_away(served: Dashboard) -> None:
+    for path in ("/ui/new-campaign", "/ui/campaigns/hero/new-action"):
+        page = served.get(path)
+        assert "/ui/static/forms.js" in page.text
+        assert "What you typed is kept on this page" in words(page.text)
+    assert "forms.js" not in served.get("/ui").text
+    assert served.get("/ui/static/forms.js").status_code == 200
+    assert served.get("/ui/static/retry.js").status_code == 200
+
+
 def test_a_test_database_says_so_on_every_page() -> None:
     with start_blocking_portal() as portal:
         fast = Dashboard(portal, MemoryLog(Clock(scale=250.0)))
@@ -263,6 +381,64 @@ def test_a_page_that_does_not_exist_is_a_page(served: Dashboard) -> None:
     answer = served.get("/ui/campaigns/heroo")
     assert answer.status_code == 404
     assert "did you mean 'hero'?" in words(answer.text)
+
+
+@pytest.mark.parametrize("detectable", [None, 0.1])
+def test_no_cost_stands_beside_a_signal_that_could_not_be_refuted(
+    served: Dashboard, monkeypatch: pytest.MonkeyPatch, detectable: float | None
+) -> None:
+    def found(copy: Any) -> protocol.ValidityReport:
+        known = {"verdict": "valid", "cost": 0.0, "detectable": detectable}
+        return msgspec.structs.replace(validity_report(copy), **known)
+
+    monkeypatch.setattr("foretell.service.engine.queries.validity_report", found)
+    shown = words(served.get("/ui/campaigns/hero").text)
+    assert ("Nothing found yet" in shown) == (detectable is None)
+    assert ("Cost of trusting" in shown) == (detectable is not None)
+
+
+def test_what_is_not_found_leads_back_to_where_the_reader_came_from(served: Dashboard) -> None:
+    came = {"referer": "http://testserver/ui/campaigns/hero"}
+    missed = served.client.get("/ui/decisions/abc", headers=came)
+    assert missed.status_code == 404
+    assert '<a class="button main" href="/ui/campaigns/hero">Back</a>' in missed.text
+    assert "copy the whole id" in words(missed.text)
+    for elsewhere in ("http://elsewhere/ui/campaigns/hero", "http://testserver/docs", ""):
+        other = served.client.get("/ui/decisions/abc", headers={"referer": elsewhere})
+        assert ">Back</a>" not in other.text
+
+
+def test_an_action_that_was_added_and_the_last_change_of_many_are_said(
+    served: Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaign_page, "LATEST_CHANGES", 3)
+    for name in ("c", "d", "e", "f"):
+        served.post("/ui/campaigns/hero/new-action", action=name)
+    shown = words(served.get("/ui/campaigns/hero").text)
+    last = "The last change was on [^:]+[0-9:]+: Key first added the action f[.]"
+    assert re.search(last, shown)
+    assert "added the action d." in shown
+    assert "added the action c." not in shown, "the newest are shown"
+
+
+def test_a_part_of_a_history_is_no_change(served: Dashboard) -> None:
+    rows = [{"action": "a", "signal": "click", "reward": 1.0}]
+    part = {"id": "old", "part": 1, "rows": rows, "last": False}
+    sent = served.api("POST", "/campaigns/hero/history", part)
+    assert sent["status"] == "receiving"
+    shown = words(served.get("/ui/campaigns/hero").text)
+    assert "Nobody has changed anything" in shown
+    assert "Imported." not in shown
+
+
+def test_what_will_be_made_is_named_in_full(dashboard: Dashboard) -> None:
+    dashboard.sign_in()
+    shown = words(dashboard.post("/ui/new-campaign", **FORM).text)
+    assert "among 2 actions (puzzles and books), learns from click and wishlist within" in shown
+    assert "Exploration, always 2\N{NO-BREAK SPACE}% of the decisions are drawn evenly too" in shown
+    many = "\n".join(f"a{number}" for number in range(20))
+    shown = words(dashboard.post("/ui/new-campaign", **FORM | {"actions": many}).text)
+    assert "a11 and 8 more)" in shown
 
 
 def test_the_pace_of_a_campaign_is_not_told_before_a_day_of_it_is_over(served: Dashboard) -> None:

@@ -120,3 +120,24 @@ def test_a_change_is_told_at_once_and_traffic_in_its_time(monkeypatch: pytest.Mo
         await engine.close()
 
     asyncio.run(law())
+
+
+def test_a_stream_says_that_the_log_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "LOOK_SECONDS", 0.0)
+
+    async def law() -> None:
+        log = MemoryLog()
+        engine = await Engine.open(log, compiled=False)
+        session, _ = await session_of(engine, "a")
+        page = LogPulse(engine, lambda: False).events(session, "key")
+        assert [await anext(page), await anext(page)] == [stream.RETRY, b""]
+        for why in ("the disk is full", None):
+            log.closed = why
+            told = b""
+            while not told.startswith(b"event: changed"):
+                told = await anext(page)
+            assert (b'"closed":true' in told) == (why is not None)
+        await page.aclose()
+        await engine.close()
+
+    asyncio.run(law())

@@ -107,6 +107,7 @@ class Engine:
         self.history = self.queries.history
         self.record_page = self.queries.record_page
         self.latest_decisions = self.queries.latest_decisions
+        self.latest_changes = self.queries.latest_changes
         self.server_page = self.queries.server_page
         self.export = self.queries.export
         self.backup = self.queries.backup

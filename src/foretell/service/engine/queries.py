@@ -11,7 +11,12 @@ import numpy as np
 
 from foretell import protocol
 from foretell.service.engine.fold import REPORT_SECONDS, Fold
-from foretell.service.engine.record_pages import latest_decisions, record_page, record_views
+from foretell.service.engine.record_pages import (
+    latest_changes,
+    latest_decisions,
+    record_page,
+    record_views,
+)
 from foretell.service.engine.replay import configurations_of
 from foretell.service.engine.runtime import Runtime
 from foretell.service.engine.turns import in_thread
@@ -25,6 +30,7 @@ from foretell.service.reports.campaign_copy import CampaignCopy, StatusChange
 from foretell.service.reports.changes import signal_changes
 from foretell.service.reports.delays import delay_report
 from foretell.service.reports.history import decision_history, server_record_view
+from foretell.service.reports.open_decisions import MadeBetween, open_decisions
 from foretell.service.reports.periods import EVERYTHING, Asked
 from foretell.service.reports.series import timeseries
 from foretell.service.reports.signals import signal_table
@@ -49,6 +55,8 @@ class AllReports:
     signals: protocol.SignalTable
     delays: protocol.DelayReport
     changes: protocol.SignalChanges
+    made: list[MadeBetween]
+    """Its decisions by when they were made, open and settled."""
 
     @classmethod
     def of(cls, copy: CampaignCopy, asked: Asked) -> AllReports:
@@ -60,6 +68,7 @@ class AllReports:
             _signal_table(copy, asked),
             _delay_report(copy),
             signal_changes(copy),
+            open_decisions(copy),
         )
 
 
@@ -171,6 +180,12 @@ class Queries:
     async def latest_decisions(self, name: str, count: int) -> list[protocol.RecordView]:
         """Return the last decisions that were folded, the newest first."""
         return await latest_decisions(self.runtime, self.runtime.find(name), count)
+
+    async def latest_changes(self, name: str, count: int) -> list[protocol.RecordView]:
+        """Return the last changes of a campaign's configuration, the newest first."""
+        active = self.runtime.find(name)
+        await self._wait_for_others()
+        return await latest_changes(self.runtime, active, count)
 
     async def server_page(self, after: int = 0, limit: int = 100) -> protocol.RecordPage:
         """Return records about the server itself after a record: its keys and secrets."""

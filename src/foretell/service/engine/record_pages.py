@@ -9,7 +9,7 @@ from foretell import protocol
 from foretell.service.engine.runtime import Runtime
 from foretell.service.log.protocol import LogReader
 from foretell.service.model.active_campaign import ActiveCampaign
-from foretell.service.model.events import Configured, Record
+from foretell.service.model.events import Configured, Imported, Record
 from foretell.service.reports.history import record_type, record_view
 
 RECORDS_PER_TURN = 24
@@ -47,6 +47,23 @@ async def latest_decisions(
     found = await runtime.log.decisions_after(active.number, after, count)
     records = [Record(one.number, active.number, one.number, one.decided) for one in found]
     return (await record_views(runtime, active, records))[::-1]
+
+
+async def latest_changes(
+    runtime: Runtime, active: ActiveCampaign, count: int
+) -> list[protocol.RecordView]:
+    """Return the last records about a campaign and no decision of it, the newest first.
+
+    Parts of a history that is sent are left out: they change nothing until it is whole, and then
+    the configuration names it.
+    """
+    head = runtime.log.head()
+    records = [
+        one
+        for one in await runtime.log.configurations(active.number)
+        if one.seq < head and not isinstance(one.event, Imported)
+    ]
+    return (await record_views(runtime, active, records[-count:]))[::-1]
 
 
 async def _scan(

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from foretell.protocol import CampaignPatch, FieldError, NewCampaign
+from foretell.protocol.fields import MAX_ACTIONS, MAX_SIGNALS
 from foretell.service.model.checks.config_checks import SILENT, checked
 from foretell.service.model.checks.validation import rules_of
 from foretell.service.model.errors import Conflict, Unusable
@@ -27,6 +28,9 @@ REFIT_FIELDS = (
     *STAGE_FIELDS,
 )
 """A change of one of these needs a refit."""
+
+LONGEST = 100
+"""Characters of a name that is compared with others though it may not be so."""
 
 
 def new_config(new: NewCampaign, seed: int) -> CampaignConfig:
@@ -100,15 +104,50 @@ def patched(config: CampaignConfig, patch: CampaignPatch) -> tuple[CampaignConfi
     return changed, refit
 
 
+_COMPARED_WITH = {
+    "signals": {"signal_silence"},
+    "policy": {"actions", "signals", "reward_range"},  # with settings: a name stands for itself
+    "reward_window": {"signal_window"},
+    "explore": {"holdout"},
+    "default_reward": {"reward_range", "reward_silence"},
+    "reward_silence": {"policy"},
+    "typical_delay": {"signals", "reward_window", "reward_silence"},
+    "signal_values": {"signals", "signals_ordered", "reward_range", "policy"},
+}
+"""The other fields that decide whether one can be used."""
+
+
 @rules_of(NewCampaign)
-def _errors_of_new(sound: dict[str, Any]) -> list[FieldError]:
-    """Return what is wrong with those fields of a new campaign that are of the right types."""
-    others = {"name": "new", "actions": ["a", "b"], "signals": [SILENT]}
+def _errors_of_new(sound: dict[str, Any], wrong: dict[str, Any]) -> list[FieldError]:
+    """Return what else is wrong with a new campaign, some fields of which have a wrong type.
+
+    Names that may not be so are still compared with each other.
+    """
+    named = {field: value for field, value in wrong.items() if _are_texts(field, value)}
+    others = {"name": "new", "actions": ["a", "b"], "signals": [SILENT, "signal"]}
+    new = msgspec.convert(others | sound, NewCampaign)
+    for field, value in named.items():
+        setattr(new, field, value)
     try:
-        new_config(msgspec.convert(others | sound, NewCampaign), 0)
+        new_config(new, 0)
     except Unusable as error:
-        return error.errors
+        known, unknown = {*sound, *named}, wrong.keys() - named.keys()
+        alone = {"policy"} if "(" not in new.policy else set()
+        return [
+            one
+            for one in error.errors
+            if one.field in known
+            and (one.field in alone or unknown.isdisjoint(_COMPARED_WITH.get(one.field, ())))
+        ]
     return []
+
+
+def _are_texts(field: str, value: Any) -> bool:
+    """Return whether a value is a list of names, some of which may not be so."""
+    least, most = {"actions": (2, MAX_ACTIONS), "signals": (1, MAX_SIGNALS)}.get(field, (1, 0))
+    if not isinstance(value, list) or not least <= len(value) <= most:
+        return False
+    return all(isinstance(one, str) and 0 < len(one) <= LONGEST for one in value)
 
 
 def _with_silence(signals: list[str], silence: str) -> tuple[str, ...]:

@@ -85,8 +85,8 @@ class Secrets(dict[int, bytes]):
 
 
 UNKNOWN_ID = (
-    "send it as the service gave it; an id that was withdrawn with its secret, or given after the "
-    "copy that was restored, is not known any more"
+    "copy the whole id, as the service gave it; one that was withdrawn, or was given after a copy "
+    "that is restored, is not known any more"
 )
 """What to do about a decision id that is not known."""
 

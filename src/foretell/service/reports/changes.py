@@ -43,7 +43,7 @@ def signal_changes(copy: CampaignCopy) -> protocol.SignalChanges:
     found.sort(key=lambda one: (one.change.stretch, one.action))
     views = [_view(config, stretches, memory, one, now) for one in found]
     return protocol.SignalChanges(
-        config.name, format_timestamp(now), _summary(views, len(stretches)), views
+        config.name, format_timestamp(now), _summary(views, stretches), views
     )
 
 
@@ -110,9 +110,11 @@ def _time_of_round(stretches: Stretches, rounds: Ints, number: int) -> int:
     return min(max(at, stretches.first), stretches.last)
 
 
-def _summary(views: list[protocol.SignalChange], stretches: int) -> str:
-    if not stretches:
+def _summary(views: list[protocol.SignalChange], stretches: Stretches) -> str:
+    if not len(stretches):
         return "Nothing has been decided yet."
+    if not stretches.cells[..., 0].any():
+        return "It is too early to say: no signal is settled yet."
     if not views:
         return "No change was found: as far as can be seen, every action has the signals it had."
     latest = views[-1].sentence

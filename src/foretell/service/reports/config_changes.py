@@ -7,6 +7,10 @@ from typing import Any
 from foretell.protocol import CampaignPatch
 from foretell.service.model.events import Author, CampaignConfig
 from foretell.service.model.stage_fields import field_of
+from foretell.service.reports.words import all_of
+
+ACTION = "action "
+"""What stands before the name of an action among the settings."""
 
 
 def settings_of(config: CampaignConfig) -> dict[str, Any]:
@@ -16,7 +20,7 @@ def settings_of(config: CampaignConfig) -> dict[str, Any]:
         value = field_of(config, name)
         found[name] = list(value) if name == "signals" else value
     for action, status in zip(config.actions, config.action_status, strict=True):
-        found[f"action {action}"] = status
+        found[ACTION + action] = status
     return found
 
 
@@ -35,14 +39,25 @@ def change_sentence(changes: dict[str, dict[str, Any]], why: str, by: Author | N
 
     >>> change_sentence({"explore": {"before": 0.0, "after": 0.01}}, "", Author("1", "ops"))
     'Key ops changed explore from 0.0 to 0.01.'
+    >>> change_sentence({"action c": {"before": None, "after": "active"}}, "", None)
+    'The server added the action c.'
     """
     who = "The server" if by is None else f"Key {by.name}"
+    added = [
+        name.removeprefix(ACTION)
+        for name, one in changes.items()
+        if name.startswith(ACTION) and one["before"] is None
+    ]
+    changed = {name: one for name, one in changes.items() if name.removeprefix(ACTION) not in added}
     parts = [
         f"{name} to {one['after']}"
         if one["before"] is None
         else f"{name} from {one['before']} to {one['after']}"
-        for name, one in changes.items()
+        for name, one in changed.items()
     ]
-    if not parts:
+    if not changes:
         return f"{who} changed no setting ({why})."
-    return f"{who} changed {', '.join(parts)}."
+    said = [f"changed {', '.join(parts)}"] if parts else []
+    if added:
+        said.insert(0, f"added the action{'s' * (len(added) > 1)} {all_of(added)}")
+    return f"{who} {' and '.join(said)}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from foretell.policies.theta_spec import ThetaSpec
 from foretell.service.model.live_policies import campaign_spec
 from foretell.service.reports.campaign_copy import CampaignCopy
-from foretell.service.reports.words import day, day_and_time, span
+from foretell.service.reports.words import day, day_and_time, many, span
 
 DAY = 86_400_000_000
 
@@ -38,7 +38,7 @@ def _guided_by(copy: CampaignCopy, until: str) -> str:
         return f"Until {until} the policy learns from the {copy.reward_word} that come early."
     imported = sum(one.decisions for one in copy.config.history)
     if imported:
-        return f"Until {until} the policy goes by {imported:,} decisions of earlier logs."
+        return f"Until {until} the policy goes by {many(imported, 'decision')} of earlier logs."
     spec = campaign_spec(copy.config)
     if isinstance(spec, ThetaSpec):
         if any(value is not None for value in spec.signal_values or ()):

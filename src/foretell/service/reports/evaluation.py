@@ -6,6 +6,7 @@ import math
 
 from foretell import protocol
 from foretell.evaluation.evaluate import Evaluation, ValueEstimates
+from foretell.service.reports.words import many
 from foretell.stats.estimate import Estimate
 from foretell.types import RewardScale
 
@@ -53,9 +54,9 @@ def _sentence(policy: str, found: Evaluation, scale: RewardScale) -> str:
     value, name = found.value, policy.partition("(")[0]
     low, high = value.gain.low, value.gain.high
     if low > 0.0:
-        verdict = f"{name} would have earned more than was earned"
+        verdict = f"the policy {name} would have earned more than was earned"
     elif high < 0.0:
-        verdict = f"{name} would have earned less than was earned"
+        verdict = f"the policy {name} would have earned less than was earned"
     else:
         verdict = f"the log cannot tell whether {name} would have earned more or less"
     rewards = Estimate(*map(scale.natural, value.doubly_robust))
@@ -65,7 +66,7 @@ def _sentence(policy: str, found: Evaluation, scale: RewardScale) -> str:
         words += f"; without the signal it would have been {without}"
     if value.effective_decisions < FEW:
         words += (
-            f"; the {found.counted:,} settled decisions count as "
+            f"; the {many(found.counted, 'settled decision counts', 'settled decisions count')} as "
             f"{value.effective_decisions:,.0f} only, so wait, or raise explore"
         )
     return words[0].upper() + words[1:] + "."

@@ -6,7 +6,7 @@ from foretell.protocol.fields import SILENT
 from foretell.service.reports.campaign_copy import CampaignCopy
 from foretell.service.reports.freshness import Freshness
 from foretell.service.reports.traffic_pause import TrafficPause
-from foretell.service.reports.words import ago, day_and_time, since
+from foretell.service.reports.words import ago, day_and_time, many, since
 
 
 def rewards_stopped_sentence(copy: CampaignCopy, fresh: Freshness) -> str:
@@ -26,8 +26,17 @@ def rewards_stopped_sentence(copy: CampaignCopy, fresh: Freshness) -> str:
         f"No {name} have come since {day_and_time(last, copy.as_of)}; about "
         f"{fresh.shown.rewards_due:,.0f} were due by now. "
         f"{f'{others} go on, so {look}' if others else look.capitalize()}. "
-        f"{fresh.shown.closed_meanwhile:,} decisions have closed without one meanwhile, and are "
-        f"repaired when theirs come."
+        f"{_closed(fresh.shown.closed_meanwhile)}."
+    )
+
+
+def _closed(decisions: int) -> str:
+    """Return how many decisions have closed without a reward, and what repairs them."""
+    if decisions == 1:
+        return "1 decision has closed without one meanwhile, and is repaired when its own comes"
+    return (
+        f"{decisions:,} decisions have closed without one meanwhile, and are repaired when theirs "
+        f"come"
     )
 
 
@@ -74,7 +83,5 @@ def not_running_sentence(copy: CampaignCopy) -> str:
         who = f" {ago(change.at, copy.as_of)}"
         who += " by the server" if change.by is None else f" by key {change.by.name}"
     waiting = copy.progress.decided - counters.voided - int(counters.paid.sum())
-    wait = f"{waiting:,} decisions wait for theirs"
-    if waiting == 1:
-        wait = "1 decision waits for its own"
+    wait = f"{many(waiting, 'decision waits for its own', 'decisions wait for theirs')}"
     return f"{status.capitalize()}{who}. Nothing is decided; feedback still counts, and {wait}."

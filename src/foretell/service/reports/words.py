@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 SPACE, MINUS = "\u00a0", "\u2212"
@@ -34,6 +35,24 @@ def percent(share: float) -> str:
     if 0.99 < share < 1.0:
         return f">{SPACE}99{SPACE}%"
     return f"{math.floor(100 * share + 0.5)}{SPACE}%"
+
+
+def all_of(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence.
+
+    >>> all_of(["a"]), all_of(["a", "b"]), all_of(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def many(number: float, one: str, more: str | None = None) -> str:
+    """Return a count with its noun, which has an s where there is not one, or is as it is given.
+
+    >>> many(1, "decision"), many(1_200, "decision"), many(1, "waits", "wait")
+    ('1 decision', '1,200 decisions', '1 waits')
+    """
+    return f"{number:,.0f} {one if number == 1 else more or one + 's'}"
 
 
 def chance(probability: float) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from foretell import protocol
-from foretell.service.reports.words import SPACE, chance, percent
-from foretell.service.ui.formats import count, interval, signed, when
+from foretell.service.reports.words import SPACE, chance, many, percent
+from foretell.service.ui.formats import count, interval, shown_difference, signed, when
 
 SURE, LIKELY = 0.95, 0.80
 TOO_LOW = " The numbers are too low: rewards have stopped, and silence counts as none."
@@ -47,8 +47,11 @@ def traffic_answer(report: protocol.CampaignReport) -> str:
     lately = max(report.actions, key=lambda one: one.recent_share or 0.0)
     ever = max(report.actions, key=lambda one: one.share)
     if lately.recent_share is None:
-        return f"{ever.action} had {percent(ever.share)} of all of it; nothing was decided lately."
-    said = f"{lately.action} has had {percent(lately.recent_share)} of the policy’s traffic lately"
+        return (
+            f"{ever.action} had {percent(ever.share)} of the policy’s choices; nothing was decided "
+            f"lately."
+        )
+    said = f"{lately.action} has had {percent(lately.recent_share)} of the policy’s choices lately"
     if ever.action == lately.action:
         return f"{said}, and {percent(ever.share)} since the campaign began."
     return f"{said}; since the campaign began {ever.action} had most, {percent(ever.share)}."
@@ -87,10 +90,15 @@ def pending_answer(report: protocol.CampaignReport) -> str:
     if not counts.open_rewards:
         return "Nothing: the reward of every decision is settled."
     share = percent(counts.open_rewards / counts.decisions)
+    wait, their = ("waits", "its") if counts.open_rewards == 1 else ("wait", "their")
+    too = f"{many(counts.open_signals, 'of them for its', 'of them for their')} signal too"
+    if not counts.open_signals:
+        too = "and for no signal"
+    elif counts.open_rewards == counts.open_signals:
+        too = f"and for {their} signal too"
     return (
-        f"{count(counts.open_rewards)} of {count(counts.decisions)} decisions ({share}) wait for "
-        f"their reward, {count(counts.open_signals)} of them for their signal too. Silence counts "
-        f"when the window closes, not before."
+        f"{count(counts.open_rewards)} of {many(counts.decisions, 'decision')} ({share}) {wait} "
+        f"for {their} reward, {too}. Silence counts when the window closes, not before."
     )
 
 
@@ -114,7 +122,8 @@ def signal_value_answer(
     using, waiting = result.value.doubly_robust, result.without_signal.doubly_robust
     if using.mean is None or waiting.mean is None:
         return "The log does not hold enough to say."
-    gain = f"{signed(using.mean - waiting.mean)} {word} per decision against waiting for rewards"
+    more = shown_difference(using.mean, waiting.mean)
+    gain = f"{more} {word} per decision against waiting for rewards"
     above = (using.low or 0.0) > (waiting.high or 0.0)
     if above or (using.high or 0.0) < (waiting.low or 0.0):
         return f"{'Yes' if above else 'No'}: {gain}, and the two intervals do not overlap."

@@ -10,19 +10,20 @@ CLOCK_SECONDS = 1.0
 """By so much the wall clock may differ from log time before it is said."""
 
 
-def banners(engine: Engine) -> list[tuple[str, str, str]]:
-    """Return what is to be said on every page: its kind, its first words, and the rest."""
+def banners(engine: Engine, *, shows: bool) -> list[tuple[str, str, str]]:
+    """Return what is to be said on every page: its kind, its first words, and the rest.
+
+    `shows` is whether the page shows what is known of campaigns, or of the service.
+    """
     found = []
     health, now = engine.health(), moment(engine.runtime.log.head())
     if health.status != "ok":
         found.append(
             (
-                "bad",
+                "bad closed",
                 "The log is closed.",
-                (
-                    f"Nothing is decided and nothing is taken in: {health.detail}. What is shown "
-                    f"is what was known before."
-                ),
+                f"Nothing is decided and nothing is taken in: {health.detail}."
+                + " What is shown is what was known before." * shows,
             )
         )
     if engine.time_scale != 1.0:

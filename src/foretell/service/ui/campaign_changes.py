@@ -9,7 +9,8 @@ from foretell.errors import ForetellError
 from foretell.service.http.problems import problem_of
 from foretell.service.http.responses import Response
 from foretell.service.model.errors import NotFound
-from foretell.service.ui.formats import count, status_words
+from foretell.service.reports.words import many
+from foretell.service.ui.formats import status_words
 from foretell.service.ui.forms import as_body, policy_names
 from foretell.service.ui.visit import Visit, campaign_address, redirect
 
@@ -146,7 +147,7 @@ async def _policy(visit: Visit, typed: str, error: Exception | None = None) -> R
     view, report = visit.engine.campaign(name), await visit.engine.report(name)
     effects = [
         (
-            f"The new policy reads the whole log ({count(report.counts.decisions)} decisions) "
+            f"The new policy reads the whole log ({many(report.counts.decisions, 'decision')}) "
             f"beside the traffic. Until it has, {view.policy} decides; then the new one does."
         ),
         "Nothing is lost: the old policy can be set again in the same way.",

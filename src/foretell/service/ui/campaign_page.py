@@ -18,7 +18,6 @@ from foretell.service.model.live_policies import campaign_spec
 from foretell.service.reports.words import span
 from foretell.service.ui import answers, charts, tables
 from foretell.service.ui.fleet_page import csv_response
-from foretell.service.ui.open_decisions import open_by_age
 from foretell.service.ui.statuses import shown, shown_verdict
 from foretell.service.ui.tables import Numbers, shown_cell
 from foretell.service.ui.visit import Visit
@@ -28,8 +27,7 @@ TABLE_ROWS, TABLE_COLUMNS = 14, 9
 PERIODS = 40
 """Into so many periods the life of a campaign is divided, at most twice as many are drawn."""
 LATEST_DECISIONS = 8
-LATEST_CHANGES, MOST_CHANGES = 30, 1000
-"""Changes that are shown, and that are read."""
+LATEST_CHANGES = 30
 
 
 @dataclass
@@ -60,6 +58,7 @@ class PageReports(AllReports):
             tables.signal_numbers(self.signals, periods),
             tables.validity_numbers(self.validity),
             tables.delay_numbers(self.delays),
+            tables.open_numbers(self.made),
             tables.pending_numbers(self.report),
             tables.uplift_numbers(self.series),
             tables.evaluation_numbers(self.evaluations),
@@ -126,7 +125,6 @@ def _context(found: PageReports) -> dict[str, Any]:
         "signal_value_answer": answers.signal_value_answer(view, using, asked=_is_asked(found)),
         "cells": _cells(found.validity),
         "shown_signals": [one for one in view.signals if one != "none"] or view.signals,
-        "ages": open_by_age(found.series, view.reward_window),
         "period": span(found.series.width),
         "traffic_chart": charts.traffic_chart(found.series, found.changes),
         "signal_charts": charts.signal_charts(
@@ -142,9 +140,13 @@ def _context(found: PageReports) -> dict[str, Any]:
     }
 
 
-def _rank(action: protocol.ActionReport) -> tuple[bool, float, float, float]:
-    value = action.value.mean if action.value is not None else 0.0
-    return action.status == "retired", -(action.best or 0.0), -value, -(action.recent_share or 0.0)
+def _rank(action: protocol.ActionReport) -> tuple[bool, int]:
+    """Return the place of an action, by the chance that is shown of it.
+
+    Those with the same stay in the order of the campaign, and do not swap from look to look.
+    """
+    likely = action.best or 0.0
+    return action.status == "retired", -round(100 * likely) if likely >= 0.01 else 0
 
 
 def _scale(
@@ -192,6 +194,5 @@ async def _latest_decisions(engine: Engine, name: str) -> list[protocol.RecordVi
 async def _history(engine: Engine, name: str) -> list[protocol.RecordView]:
     """Return who changed what, the newest first; nothing while the log is closed."""
     with suppress(LogClosed):
-        page = await engine.record_page(name, 0, MOST_CHANGES, "configuration")
-        return page.events[: -LATEST_CHANGES - 1 : -1]
+        return await engine.latest_changes(name, LATEST_CHANGES)
     return []

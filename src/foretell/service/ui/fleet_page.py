@@ -10,6 +10,7 @@ from foretell.errors import ForetellError
 from foretell.pages import render
 from foretell.service.engine.turns import in_thread
 from foretell.service.http.responses import Response
+from foretell.service.log.errors import LogClosed
 from foretell.service.ui.answers import best_actions, fleet_answer
 from foretell.service.ui.formats import count, interval
 from foretell.service.ui.statuses import needs_somebody, shown, urgency
@@ -45,6 +46,8 @@ async def _row(visit: Visit, view: protocol.CampaignView) -> dict[str, Any]:
     try:
         report = await visit.engine.report(view.name)
         series = await visit.engine.timeseries(view.name)
+    except LogClosed:
+        raise  # nothing is wrong with the campaign
     except ForetellError as error:
         return {
             "name": view.name,
@@ -67,8 +70,21 @@ async def _row(visit: Visit, view: protocol.CampaignView) -> dict[str, Any]:
         "best": rated[0] if rated else None,
         "best_index": names.index(rated[0].action) if rated else 0,
         "uplift_interval": interval(report.uplift),
+        "uplift_note": _uplift_note(report),
         "lamps": _lamps(report),
     }
+
+
+def _uplift_note(report: protocol.CampaignReport) -> str:
+    """Return how sure the uplift is; numbers that are known to be wrong are sure of nothing."""
+    found = report.uplift
+    if found is None:
+        return ""
+    if report.status == "rewards stopped":
+        return "too low: rewards have stopped"
+    if found.low > 0.0:
+        return "sure"
+    return "the holdout earns more" if found.high < 0.0 else "may be chance"
 
 
 def _pace(series: protocol.Timeseries) -> str:

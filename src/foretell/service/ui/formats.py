@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from foretell import protocol
 from foretell.service.model.timestamps import parse_timestamp
-from foretell.service.reports.words import MINUS, SPACE, ago, chance, day_and_time, percent, span
+from foretell.service.reports.words import (
+    MINUS,
+    SPACE,
+    ago,
+    all_of,
+    chance,
+    day_and_time,
+    many,
+    percent,
+    span,
+)
 
 NONE = "–"
+NAMED = 12
+"""Names that a sentence lists, at most."""
 COLOURS = 7
 """Actions have so many colours; all from the last on share it, and their names tell them apart."""
 
@@ -127,8 +139,40 @@ def colour(index: int) -> str:
     return str(min(index + 1, COLOURS))
 
 
+def first_of(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence, the first of them where they are many.
+
+    >>> first_of(["click", "order"])
+    'click and order'
+    """
+    more = len(names) - NAMED
+    return all_of([*names[:NAMED], f"{count(more)} more"] if more > 0 else names)
+
+
+def shown_difference(one: float, other: float) -> str:
+    """Return a difference as that of the two numbers that are shown.
+
+    >>> shown_difference(0.50162, 0.40541)
+    '+0.097'
+    """
+    return signed(round(one, 3) - round(other, 3))
+
+
+def gain(result: protocol.EvaluationResult) -> str:
+    """Return what another policy would have earned more, by what is shown of the two."""
+    more, ours = result.value.gain.mean, result.earned.mean
+    theirs = result.value.doubly_robust.mean
+    if more is None or ours is None or theirs is None:
+        return signed(more)
+    by_shown = round(theirs, 3) - round(ours, 3)
+    return signed(by_shown if abs(by_shown - more) < 0.0011 else more)
+
+
 FILTERS: dict[str, Callable[..., str]] = {
     "reward": reward,
+    "gain": gain,
+    "first_of": first_of,
+    "many": many,
     "signed": signed,
     "interval": interval,
     "count": count,

@@ -62,10 +62,15 @@ def window(form: Mapping[str, str], name: str) -> float | str:
 
     >>> window({"reward_window": "7", "reward_window_unit": "days"}, "reward_window")
     604800.0
+    >>> window({"reward_window": "1e308", "reward_window_unit": "days"}, "reward_window")
+    '1e308'
     """
-    typed = number(form.get(name, ""))
-    unit = UNITS.get(form.get(f"{name}_unit", ""), 1.0)
-    return typed * unit if isinstance(typed, float) else typed
+    written = form.get(name, "")
+    typed = number(written)
+    if not isinstance(typed, float):
+        return typed
+    seconds = typed * UNITS.get(form.get(f"{name}_unit", ""), 1.0)
+    return seconds if isfinite(seconds) else written
 
 
 def decisions_a_day(form: Mapping[str, str]) -> float:

@@ -13,6 +13,7 @@ from foretell.service.model.config import new_config
 from foretell.service.model.errors import Conflict, RequestProblem
 from foretell.service.reports.words import percent, span
 from foretell.service.ui.forms import UNITS, as_body, campaign_fields, decisions_a_day, policy_names
+from foretell.service.ui.typed_errors import typed_errors
 from foretell.service.ui.visit import Visit, campaign_address, redirect
 
 EMPTY = {
@@ -98,10 +99,20 @@ def first_steps(body: protocol.NewCampaign) -> list[tuple[str, str]]:
     if body.holdout:
         steps.append(
             (
-                "Always",
+                "Holdout, always",
                 (
                     f"{percent(body.holdout)} of the decisions are drawn evenly, so that you see "
                     f"what would be earned without a policy."
+                ),
+            )
+        )
+    if body.explore:
+        steps.append(
+            (
+                "Exploration, always",
+                (
+                    f"{percent(body.explore)} of the decisions are drawn evenly too, so that every "
+                    f"action keeps a chance, and other policies can be tried on the log."
                 ),
             )
         )
@@ -109,9 +120,7 @@ def first_steps(body: protocol.NewCampaign) -> list[tuple[str, str]]:
 
 
 def _form(visit: Visit, form: Mapping[str, str], problem: RequestProblem | None = None) -> Response:
-    errors: dict[str, str] = {}
-    for one in problem.errors if problem is not None else ():
-        errors.setdefault(one.field.partition("[")[0].partition(".")[0], one.detail)
+    errors = {} if problem is None else typed_errors(problem.errors, form)
     context: dict[str, Any] = {
         "form": form,
         "errors": errors,

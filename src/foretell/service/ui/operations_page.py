@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 from foretell import protocol
@@ -9,6 +10,7 @@ from foretell.pages import render
 from foretell.service.engine import Engine
 from foretell.service.http import Metrics
 from foretell.service.http.responses import Response
+from foretell.service.log.errors import LogClosed
 from foretell.service.model.events import moment
 from foretell.service.reports.words import day_and_time, span
 from foretell.service.ui.fleet_page import csv_response
@@ -41,13 +43,21 @@ async def operations_page(visit: Visit) -> Response:
             checks=checks,
             wrong=[one for one in checks if one.kind == "bad"],
             log=visit.engine.gauges(),
-            keys=visit.engine.keys() if visit.may_change else None,
+            may_see_keys=visit.may_change,
+            keys=_keys(visit.engine) if visit.may_change else None,
             own=visit.author,
             pages=visit.site.pulse.open,
         )
 
     what = ("operations", visit.may_change, visit.author)
     return await visit.kept_page("Operations", what, make, "operations")
+
+
+def _keys(engine: Engine) -> list[protocol.KeyView] | None:
+    """Return the valid keys; None while the log cannot be read: the rest is shown then."""
+    with suppress(LogClosed):
+        return engine.keys()
+    return None
 
 
 async def operations_csv(visit: Visit) -> Response:

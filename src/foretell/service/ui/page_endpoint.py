@@ -22,6 +22,7 @@ from foretell.service.http.problems import problem_of
 from foretell.service.http.responses import Response, request_id, send_response
 from foretell.service.model.errors import (
     Forbidden,
+    LogUnavailable,
     RequestProblem,
     TooLarge,
     Unauthorized,
@@ -35,6 +36,7 @@ from foretell.service.ui.visit import (
     MAX_FIELDS,
     PageHandler,
     Visit,
+    came_from,
     is_from_here,
     redirect,
     session_of,
@@ -161,10 +163,18 @@ class PageEndpoint:
     def _refusal(self, visit: Visit, error: Exception) -> Response:
         """Return the page that says what went wrong."""
         problem: RequestProblem = problem_of(error, self.name, request_id(visit.scope))
-        main = render("problem.html", problem=problem, signed_in=visit.caller is not None)
+        asked = visit.scope["method"] != "POST"  # what was sent is not sent again
+        passes, signed_in = asked and isinstance(problem, LogUnavailable), visit.caller is not None
+        main = render(
+            "problem.html",
+            problem=problem,
+            signed_in=signed_in,
+            passes=passes,
+            back=came_from(dict(visit.scope["headers"]), visit.scope["path"]),
+        )
         seconds = problem.retry_after
         again = () if seconds is None else ((b"retry-after", b"%d" % seconds),)
-        return visit.page(problem.title, main, problem.status, headers=again)
+        return visit.page(problem.title, main, problem.status, headers=again, passes=passes)
 
 
 def _is_of_session(token: str, session: str) -> bool:

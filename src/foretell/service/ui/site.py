@@ -89,7 +89,7 @@ class Site:
             one: task for one, task in self._made.items() if not task.done() or _is_kept(task)
         }
         before = process_time()
-        main, shown = await make(), banners(self.engine)
+        main, shown = await make(), banners(self.engine, shows=True)
 
         def pack() -> bytes:
             head = render("banners.html", banners=shown)

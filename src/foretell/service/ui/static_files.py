@@ -28,6 +28,8 @@ _OWN = (
     "draw.js",
     "first_weeks.js",
     "once.js",
+    "forms.js",
+    "retry.js",
     "icon.svg",
 )
 NAMES = frozenset((*_OF_PAGES, *_OWN))

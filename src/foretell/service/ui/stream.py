@@ -131,5 +131,7 @@ class LogPulse:
         return self._look
 
     def _event(self, kind: str) -> bytes:
-        now = format_timestamp(moment(self._engine.runtime.log.head()))
-        return b"event: %s\ndata: %s\n\n" % (kind.encode(), encode({"now": now}))
+        runtime = self._engine.runtime
+        now = format_timestamp(moment(runtime.log.head()))
+        told = {"now": now, "closed": runtime.closed is not None}
+        return b"event: %s\ndata: %s\n\n" % (kind.encode(), encode(told))

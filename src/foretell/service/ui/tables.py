@@ -7,6 +7,8 @@ import io
 from typing import NamedTuple
 
 from foretell import protocol
+from foretell.service.model.timestamps import format_timestamp
+from foretell.service.reports.open_decisions import MadeBetween
 from foretell.service.ui.formats import NONE, count
 
 Cell = str | int | float | None
@@ -142,6 +144,19 @@ def uplift_numbers(series: protocol.Timeseries) -> Numbers:
     ]
     columns = ["from", "complete", "uplift", "low", "high"]
     return Numbers("uplift", "Uplift over the holdout", columns, rows)
+
+
+def open_numbers(made: list[MadeBetween]) -> Numbers:
+    """Return the decisions by when they were made, settled and open."""
+    rows: list[list[Cell]] = [
+        [*_moments(one.begin, one.end), one.decisions, one.settled, one.open] for one in made
+    ]
+    columns = ["from", "to", "decisions", "settled", "open"]
+    return Numbers("open", "Decisions by when they were made", columns, rows)
+
+
+def _moments(*ends: int | None) -> list[Cell]:
+    return [None if at is None else format_timestamp(at) for at in ends]
 
 
 def pending_numbers(report: protocol.CampaignReport) -> Numbers:

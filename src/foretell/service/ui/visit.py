@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -83,16 +84,25 @@ class Visit(NamedTuple):
         status: int = 200,
         here: str = "",
         headers: tuple[tuple[bytes, bytes], ...] = (),
+        *,
+        forms: bool = False,
+        passes: bool = False,
     ) -> Response:
-        """Return a page around what it has to say; `here` is its part of the site."""
-        runtime = self.engine.runtime
+        """Return a page around what it has to say; `here` is its part of the site.
+
+        A page with `forms` says when the server is away, and one about a problem that `passes`
+        opens itself again when it has.
+        """
+        runtime, live = self.engine.runtime, here in {"campaigns", "operations"}
         text = render(
             "frame.html",
             title=title,
             main=main,
             here=here,
-            live=here in {"campaigns", "operations"},
-            banners=banners(self.engine),
+            live=live,
+            forms=forms and self.caller is not None,
+            passes=passes,
+            banners=banners(self.engine, shows=live),
             head=runtime.log.head(),
             caller=self.caller,
             may_change=self.may_change,
@@ -122,7 +132,8 @@ class Visit(NamedTuple):
     ) -> Response:
         """Return a page with a form, which holds the token of this session."""
         token = form_token(self.session) if self.session else ""
-        return self.page(title, render(template, token=token, **values), status, here, headers)
+        main = render(template, token=token, **values)
+        return self.page(title, main, status, here, headers, forms=True)
 
 
 PageHandler = Callable[[Visit], Awaitable[Response]]
@@ -149,6 +160,16 @@ def session_of(headers: Mapping[bytes, bytes]) -> str:
             if is_session(sent):
                 return sent
     return ""
+
+
+def came_from(headers: Mapping[bytes, bytes], here: str) -> str | None:
+    """Return the page of this site from which a browser came to another; None: it does not say."""
+    sent = headers.get(b"referer", b"").decode("latin-1")
+    host, slash, rest = sent.partition("://")[2].partition("/")
+    path = slash + re.split("[?#]", rest, maxsplit=1)[0]
+    own = host == headers.get(b"host", b"").decode("latin-1")
+    inside = path == "/ui" or path.startswith("/ui/")
+    return path if own and inside and path not in {here, "/ui/sign-in"} else None
 
 
 def is_from_here(headers: Mapping[bytes, bytes]) -> bool | None:

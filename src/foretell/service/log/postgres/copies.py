@@ -174,7 +174,8 @@ async def _replace(
     others = [one for one in await read_streams(connection, "NOT sealed") if one.stream != own]
     if others:
         raise InvalidInput(
-            f"{len(others)} other deciders write this log: stop them, and then restore the copy"
+            f"{len(others)} other {'server writes' if len(others) == 1 else 'servers write'} this "
+            f"log: stop {'it' if len(others) == 1 else 'them'}, and then restore the copy"
         )
     replaced = [f"foretell.{table}" for table in (*TABLES, "live_states")]
     # nothing of the log before may be added: this server may be keeping its ranks or states now

@@ -63,7 +63,9 @@ def _name_errors(config: CampaignConfig) -> Iterator[FieldError]:
                 field, f"a campaign may have {limit} {field} at most, got {len(names)}: use fewer"
             )
         twice = [name for name, times in Counter(names).items() if times > 1]
-        if twice and (kind, twice[0]) != ("signal", SILENT):
+        if kind == "signal":
+            twice = [name for name in twice if name != SILENT]  # which is said below
+        if twice:
             yield FieldError(
                 field,
                 f"each of the {field} needs a name of its own, got {twice[0]!r} twice: rename one",

@@ -21,7 +21,7 @@ from foretell.service.model.checks.type_advice import advice
 from foretell.service.model.checks.type_words import SHOWN, not_none, shown, type_words
 from foretell.service.model.errors import Malformed, Unusable
 
-Rules: TypeAlias = Callable[[dict[str, Any]], list[FieldError]]
+Rules: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], list[FieldError]]
 _rules: dict[Any, Rules] = {}
 MAX_ERRORS = 20
 """Errors that one answer names."""
@@ -42,7 +42,8 @@ def refuse_json(
 def rules_of(kind: Any) -> Callable[[Rules], Rules]:
     """Register what else is checked of a body than the types of its fields.
 
-    The function is given the fields whose types are right, and returns what is wrong with them.
+    The function is given the fields whose types are right, and those whose types are wrong. It
+    returns what else is wrong, and nothing that only follows from a wrong type.
     """
 
     def register(rules: Rules) -> Rules:
@@ -58,7 +59,7 @@ def _broken_rules(kind: Any, values: Any, found: list[FieldError]) -> list[Field
         return []
     wrong = {re.split(r"[\[.]", one.field)[0] for one in found}
     sound = {name: value for name, value in values.items() if name not in wrong}
-    return [one for one in _rules[kind](sound) if one.field in sound]
+    return _rules[kind](sound, {name: values.get(name) for name in wrong})
 
 
 def refuse(errors: Iterable[FieldError]) -> NoReturn:

@@ -4,6 +4,7 @@ import { drawCharts } from "./draw.js";
 
 const status = document.getElementById("live");
 const lost = document.getElementById("lost");
+let closed = document.querySelector("#banners .closed") !== null; // nothing is new then
 let reading = false;
 let again = false;
 let readAfter = 0; // before this moment the server has nothing newer than what is shown
@@ -13,6 +14,8 @@ const say = (kind, words) => {
   status.children[0].className = `lamp ${kind}`;
   status.children[1].textContent = words;
 };
+
+const sayLive = (words) => say(closed ? "bad" : "good", closed ? "The log is closed" : words);
 
 const stops = "a, button, input, summary, [tabindex]"; // what can have the focus
 const isOpen = (part) => [...part.querySelectorAll("details")].map((one) => one.open);
@@ -43,10 +46,10 @@ async function refresh() {
   try {
     const answer = await fetch(location.pathname, { cache: "no-store", headers: { "X-Refresh": "1" } });
     if (answer.redirected || answer.status === 401 || answer.status === 403) { location.reload(); return; }
-    if (!answer.ok) return;
+    const shown = answer.ok ? "[data-live]" : "#banners"; // a page that says why there is none
     readAfter = performance.now() + 1000 * Number(answer.headers.get("X-Read-Again"));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const fresh of page.querySelectorAll("[data-live]")) {
+    for (const fresh of page.querySelectorAll(shown)) {
       const part = document.getElementById(fresh.id);
       if (part && sources.get(fresh.id) !== fresh.innerHTML) {
         sources.set(fresh.id, fresh.innerHTML);
@@ -70,11 +73,12 @@ function follow() {
   if (document.hidden) return; // a browser has few connections for all of its tabs
   stream = new EventSource(new URL("../stream", import.meta.url));
   const heard = (event) => {
-    const now = JSON.parse(event.data).now;
-    say("good", `Live, ${now.slice(11, 19)} UTC`);
+    const told = JSON.parse(event.data);
+    closed = told.closed;
+    sayLive(`Live, ${told.now.slice(11, 19)} UTC`);
   };
   stream.addEventListener("open", () => {
-    say("good", "Live");
+    sayLive("Live");
     lost.hidden = true;
     if (failed) refresh();
     failed = false;
