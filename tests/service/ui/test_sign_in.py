@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 
 from foretell.protocol.fields import MAX_ACTIONS
-from foretell.service.http.admission import MOST_SIGN_INS, SIGN_IN_SECONDS, SignIns
+from foretell.service.http.sign_ins import MOST_SIGN_INS, SIGN_IN_SECONDS, SignIns
 from foretell.service.model.sessions import SESSION_SECONDS
 from foretell.service.ui.page_endpoint import SIGN_IN, SIGNED_IN, SIGNED_OUT, PageRoute
 from foretell.service.ui.routes import PAGES

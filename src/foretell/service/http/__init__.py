@@ -4,7 +4,6 @@ A newcomer reads `routes` (what can be asked for), `endpoint` (the way of a requ
 (what each operation asks of the engine) and `problems` (the answer when something goes wrong).
 """
 
-from foretell.service.http.admission import SignIns
 from foretell.service.http.app import (
     AccessLogMiddleware,
     ShutdownMiddleware,
@@ -14,6 +13,7 @@ from foretell.service.http.app import (
 )
 from foretell.service.http.limits import Limits
 from foretell.service.http.metrics import Metrics
+from foretell.service.http.sign_ins import SignIns
 
 __all__ = [
     "AccessLogMiddleware",

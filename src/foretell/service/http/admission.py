@@ -1,4 +1,4 @@
-"""Who is let in: a share of the requests in flight for each key, budgets a second, and sign-ins.
+"""Who is let in: a share of the requests in flight for each key, and budgets a second.
 
 The fewer places are left, the smaller the share of a key where others are served too: so a few
 keys, however much they send and however slowly, leave places for the rest.
@@ -6,13 +6,10 @@ keys, however much they send and however slowly, leave places for the rest.
 A budget is a bucket that fills at its rate, up to what a second brings. A request is let in while
 there is something in it, and then takes what it takes: one that takes more leaves a debt, and the
 next waits until it is paid. So a budget holds on average, however large one request is.
-
-A sign-in is a record of the log, which is kept for ever: a key has so many of them in a minute.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
 from collections.abc import Callable
 from math import ceil
 from time import monotonic
@@ -26,10 +23,6 @@ CROWDED = 2
 """Where others are served too, a key has at most so many times the places that are left."""
 MAX_HELD_BYTES = 64 << 20
 """Bytes of bodies that are not whole yet, of all requests but those of administrators."""
-
-MOST_SIGN_INS = 20
-"""Sign-ins of one key within the time below: 429 over it."""
-SIGN_IN_SECONDS = 60
 
 
 class Bucket:
@@ -154,31 +147,3 @@ class Admission:
         if use.context is not None and context is not None:
             use.context.check(self._clock())
             use.context.take(len(encode(context)))
-
-
-class SignIns:
-    """The latest sign-ins, as this process has seen them."""
-
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        """Begin without sign-ins; `clock` says when they were."""
-        self._clock = clock
-        self._latest: deque[tuple[float, str]] = deque()
-        self._of_key: Counter[str] = Counter()
-
-    def __len__(self) -> int:
-        """Count those that are remembered."""
-        return len(self._latest)
-
-    def take(self, key: str) -> bool:
-        """Return whether a key, by its id, may sign in now, and count it if so."""
-        now = self._clock()
-        while self._latest and self._latest[0][0] <= now - SIGN_IN_SECONDS:
-            _, gone = self._latest.popleft()
-            self._of_key[gone] -= 1
-            if not self._of_key[gone]:
-                del self._of_key[gone]
-        if self._of_key[key] >= MOST_SIGN_INS:
-            return False
-        self._latest.append((now, key))
-        self._of_key[key] += 1
-        return True

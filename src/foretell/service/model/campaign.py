@@ -22,8 +22,9 @@ from typing import NamedTuple
 from foretell.evaluation.reading import Reader
 from foretell.service.model.counters import UNCOUNTED
 from foretell.service.model.decision_cache import NEVER, DecisionCache
-from foretell.service.model.delivered import EarlyFeedback, View, delivered_once, unread, was_read
+from foretell.service.model.delivered import View, delivered_once, unread, was_read
 from foretell.service.model.digest import LogProgress, digest_of
+from foretell.service.model.early_feedback import EarlyFeedback
 from foretell.service.model.events import (
     SLOTS,
     CampaignConfig,

@@ -12,14 +12,8 @@ from foretell.service.http.responses import Response, encode
 from foretell.service.model.config import new_config
 from foretell.service.model.errors import Conflict, RequestProblem
 from foretell.service.reports.words import percent, span
-from foretell.service.ui.forms import (
-    UNITS,
-    as_body,
-    campaign_fields,
-    decisions_a_day,
-    policy_names,
-    typed_errors,
-)
+from foretell.service.ui.forms import UNITS, as_body, campaign_fields, decisions_a_day, policy_names
+from foretell.service.ui.typed_errors import typed_errors
 from foretell.service.ui.visit import Visit, campaign_address, redirect
 
 EMPTY = {

@@ -10,8 +10,8 @@ import time
 from urllib.parse import quote
 
 from foretell.pages import render
-from foretell.service.http.admission import MOST_SIGN_INS, SIGN_IN_SECONDS
 from foretell.service.http.responses import Response
+from foretell.service.http.sign_ins import MOST_SIGN_INS, SIGN_IN_SECONDS
 from foretell.service.model.sessions import SESSION_SECONDS
 from foretell.service.ui.unsent_forms import send_again, unsent
 from foretell.service.ui.visit import COOKIE, Visit, redirect
