@@ -1,4 +1,4 @@
-"""A request and its answer: the id that both bear, and an answer that goes out in one piece.
+"""A request and its answer: its head, the id that both bear, and an answer in one piece.
 
 uvicorn writes the head of an answer and its body one after the other, and looks at every header on
 the way. An answer that is complete, as nearly all are, is written here at once; and a body that is
@@ -21,9 +21,11 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 
 from foretell.service.http.problems import problem_response
 from foretell.service.http.responses import Exchanged, Headers, send_response
-from foretell.service.model.errors import Internal
+from foretell.service.model.errors import BadRequest, Internal, UnknownCoding
 
 REQUEST_ID = b"x-request-id"
+VERSIONS = frozenset({"1.0", "1.1"})
+"""Of HTTP, that are spoken."""
 _SANE_ID = re.compile(rb"[\w.:/+=-]{1,128}", re.ASCII)
 _PROCESS = secrets.token_hex(6).encode()
 _numbers = itertools.count(1)
@@ -37,6 +39,31 @@ def new_request_id() -> bytes:
 def is_sane_id(sent: bytes) -> bool:
     """Return whether the id that a client gave its request can be sent back and logged."""
     return _SANE_ID.fullmatch(sent) is not None
+
+
+def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
+    """Raise unless a head is one of HTTP/1.0 or HTTP/1.1, with its host and a body as it is.
+
+    The parser is content with less: a request that names two hosts, or whose body is coded in a way
+    that is not read, might be taken for something else by a proxy before the service.
+    """
+    if version not in VERSIONS:
+        raise BadRequest(f"HTTP/{version} is not spoken here: send HTTP/1.1")
+    hosts, codings = 0, []
+    for name, value in headers:
+        if name == b"host":
+            hosts += 1
+        elif name == b"transfer-encoding":
+            codings += [one.strip().lower() for one in value.split(b",")]
+    if hosts > 1 or (not hosts and version == "1.1"):
+        raise BadRequest(f"the header Host must come once, and came {hosts} times: send one")
+    if codings and codings != [b"chunked"]:
+        if codings[-1] != b"chunked":
+            raise BadRequest("a body with a Transfer-Encoding must end in chunks: send chunked")
+        raise UnknownCoding(
+            "the body must come as it is, in chunks or with its length: send no Transfer-Encoding "
+            "but chunked"
+        )
 
 
 def head_of(status: int, headers: Sequence[tuple[bytes, bytes]]) -> bytes:

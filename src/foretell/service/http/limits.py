@@ -1,22 +1,13 @@
-"""The limits on what is sent, and what the head of each request must say.
-
-The parser is content with less: a request that names two hosts, or whose body is coded in a way
-that is not read, might be taken for something else by a proxy before the service.
-"""
+"""The limits on what is sent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from foretell.service.model.errors import BadRequest, UnknownCoding
-
 Count = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
-VERSIONS = frozenset({"1.0", "1.1"})
-"""Of HTTP, that are spoken."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -46,24 +37,3 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Bytes of bodies a second and key: 429 over it."""
     key_context: Seconds | None = None
     """Bytes of stored context a second and key: 429 over it."""
-
-
-def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
-    """Raise unless a head is one of HTTP/1.0 or HTTP/1.1, with its host and a body as it is."""
-    if version not in VERSIONS:
-        raise BadRequest(f"HTTP/{version} is not spoken here: send HTTP/1.1")
-    hosts, codings = 0, []
-    for name, value in headers:
-        if name == b"host":
-            hosts += 1
-        elif name == b"transfer-encoding":
-            codings += [one.strip().lower() for one in value.split(b",")]
-    if hosts > 1 or (not hosts and version == "1.1"):
-        raise BadRequest(f"the header Host must come once, and came {hosts} times: send one")
-    if codings and codings != [b"chunked"]:
-        if codings[-1] != b"chunked":
-            raise BadRequest("a body with a Transfer-Encoding must end in chunks: send chunked")
-        raise UnknownCoding(
-            "the body must come as it is, in chunks or with its length: send no Transfer-Encoding "
-            "but chunked"
-        )

@@ -21,8 +21,14 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from foretell.service.http.exchange import REQUEST_ID, Exchange, is_sane_id, new_request_id
-from foretell.service.http.limits import Limits, check_head
+from foretell.service.http.exchange import (
+    REQUEST_ID,
+    Exchange,
+    check_head,
+    is_sane_id,
+    new_request_id,
+)
+from foretell.service.http.limits import Limits
 from foretell.service.model.errors import (
     AddressTooLong,
     BadRequest,

@@ -66,7 +66,7 @@ def cut_events(body: bytes) -> list[Raw] | None:
         text = body.decode()
         begin = _BEGIN.match(text)
         return None if begin is None else _cut(text, begin.end())
-    except ValueError:  # of which those of UTF-8 and of JSON are some
+    except (ValueError, Malformed):  # of which those of UTF-8 and of JSON are some
         return None
 
 
