@@ -5,6 +5,8 @@ At the end of a run it is printed where its time went, folder by folder.
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -24,6 +26,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("same-every-time")
+if threading.current_thread() is threading.main_thread():
+    # who runs the tests in the background ignores Ctrl-C, and so would the commands that they stop
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHORT_RUN = 5.0
 """Seconds: a run that took less prints no times."""
