@@ -99,7 +99,7 @@ class History(NamedTuple):
         axes.axhline(1.0, color="grey", linewidth=0.8)
         axes.set_xticks(range(len(runs)), [run["commit"] for run in runs], rotation=45)
         axes.set_ylabel(self.axis)
-        axes.legend(fontsize="small", ncols=2)
+        figure.legend(loc="outside right upper", fontsize="small")
         with mpl.rc_context({"svg.hashsalt": "foretell"}):
             figure.savefig(self.plot, metadata={"Date": None})
 
