@@ -42,7 +42,7 @@ demo-live: $(STAMP) ## Start the service with four simulated campaigns, and say 
 test: lint browser faketime node postgres deploy-tools ## Run every check and every test
 	$(BIN)/python -m pytest -q -n $(JOBS)
 
-check: lint postgres ## The fast loop: every check, and the tests that neither compile nor take long
+check: lint postgres deploy-tools ## The fast loop: every check, and the tests that neither compile nor take long
 	$(BIN)/python -m pytest -m "not compiled and not slow" -q -n $(JOBS)
 
 browser: # the report is tested in a real one
